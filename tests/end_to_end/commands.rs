@@ -650,20 +650,96 @@ fn profiles_are_kept_as_by_stock() {
     twins.both("vgs --profile c --config report/aligned=0 -o vg_name,vg_size");
 }
 
-/// What stock has and we do not is refused by its name, with nothing done.
+/// What needs a lock manager is refused as by stock, or does nothing.
 #[test]
-fn what_is_not_supported_is_refused_by_name() {
+fn lock_managers_are_asked_for_as_of_stock() {
     let twins = Twins::new();
-    for (line, name) in [
-        ("vgcreate --shared vg0 {0}", "--shared"),
-        ("vgsplit -l 5 vg0 vg1 {0}", "--maxlogicalvolumes"),
-    ] {
-        let refused = twins.ours(line);
-        assert_eq!(refused.code, Some(5), "{refused}");
-        let sentence = format!("{name} is not supported");
-        assert!(refused.complaints().contains(&sentence), "{refused}");
-    }
-    let answered = twins.tool().args(["pvcreate", "-qq"]).arg(&twins.ours[0]);
+    let shared = "Using a shared lock type requires lvmlockd";
+    twins.refused("vgcreate --shared vg0 {0}", &[shared]);
+    twins.refused("vgcreate --locktype sanlock vg0 {0}", &[shared]);
+    twins.refused(
+        "vgcreate -c y vg0 {0}",
+        &["The clustered option is deprecated"],
+    );
+    twins.both("vgcreate --locktype none vg0 {0}");
+    twins.both("vgchange --lockstart vg0");
+    twins.both("vgchange --locktype none vg0");
+    twins.refused(
+        "vgchange --locktype bogus vg0",
+        &["Invalid argument for --locktype"],
+    );
+    twins.judged();
+}
+
+/// Options of groups and physical volumes take the values that stock takes, and refuse the others
+/// with its status and words.
+#[test]
+fn options_have_the_values_of_stock() {
+    let twins = Twins::new();
+    let localhost = "system ID may not begin with the string \"localhost\"";
+    twins.refused("vgcreate --systemid localhost vg0 {0}", &[localhost]);
+    twins.both("pvcreate {2}");
+    twins.both("pvchange --metadataignore y {2}");
+    twins.refused("pvchange --metadataignore y {2}", &["already ignored."]);
+    twins.both("pvchange --metadataignore n {2}");
+    twins.both("vgcreate vg0 {0} {1} {2}");
+    twins.refused(
+        "vgchange --systemid localhost vg0",
+        &["Unable to set system ID."],
+    );
+    twins.refused(
+        "vgchange --addtag t --systemid other vg0",
+        &["Command does not accept option: --systemid other."],
+    );
+    twins.both("vgchange --logicalvolume 7 vg0");
+    twins.refused(
+        "vgchange --maxlogicalvolumes 7 vg0",
+        &["unrecognized option"],
+    );
+    twins.refused(
+        "vgchange --pvmetadatacopies 1 vg0",
+        &["Need one or more command options."],
+    );
+    twins.both("vgchange --pvmetadatacopies 1 --addtag t vg0");
+    twins.refused(
+        "vgchange -s +4m vg0",
+        &[
+            "Size may not be relative/signed.",
+            "Invalid argument for --physicalextentsize: +4m",
+        ],
+    );
+    twins.refused("vgchange -s x vg0", &["Size requires number argument."]);
+    twins.refused(
+        "vgchange vg0",
+        &["No command with matching syntax recognised."],
+    );
+    twins.refused(
+        "vgchange --addtag t vg0/a",
+        &["Invalid volume group name vg0/a."],
+    );
+    twins.refused(
+        "pvchange --metadataignore n {0}",
+        &["already marked as in-use."],
+    );
+    twins.both("vgsplit -l 5 -p 4 --alloc cling vg0 vg1 {1}");
+    twins.refused(
+        "vgsplit -l 5 vg0 vg1 {2}",
+        &["Volume group \"vg1\" exists, but new VG option specified"],
+    );
+    twins.both("pvresize -y --setphysicalvolumesize 32m {2}");
+    twins.refused(
+        "vgremove -S vg_name=vg0 nope",
+        &["Volume group \"nope\" not found"],
+    );
+    twins.refused(
+        "vgexport -S vg_name=vg0 nope",
+        &["Volume group \"nope\" not found"],
+    );
+    twins.judged();
+    let answered = twins
+        .tool()
+        .args(["pvcreate", "-qq", "-ff", "-y"])
+        .arg(&twins.ours[0]);
     assert_eq!(answered.run().code, Some(0), "there is nothing to be asked");
 }
 

@@ -426,7 +426,7 @@ fn images_in_use_or_in_doubt_are_left_alone() {
         .ashlar("image minimise -y --devices")
         .arg(image.path());
     let both = both.arg("--devices").arg(&copy).arg(image.path()).exit(5);
-    let sentence = "Cannot change VG sys with duplicate PVs";
+    let sentence = "Cannot update volume group sys with duplicate PV devices";
     assert!(both.complaints().contains(sentence), "{both}");
     fs::remove_file(&copy).expect("our own image");
     let other = image.sparse("other.img", 8 * MIB);

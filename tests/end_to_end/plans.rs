@@ -92,8 +92,7 @@ impl Pair {
     }
 }
 
-/// A text in which everything that must differ is the same. Stock's `pvresize` writes a device's
-/// size without what lies in front of the extents; we write the device's size.
+/// A text in which everything that must differ is the same.
 fn comparable(vg: &VolumeGroup) -> String {
     let mut vg = vg.clone();
     vg.header = Header::default();
@@ -105,7 +104,6 @@ fn comparable(vg: &VolumeGroup) -> String {
             "creation_",
             "description = ",
             "device = ",
-            "dev_size = ",
         ];
         !line.trim().is_empty() && !skipped.iter().any(|start| line.trim().starts_with(start))
     };

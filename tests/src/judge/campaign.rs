@@ -23,6 +23,9 @@ const OFTEN: &[&str] = &[
     "vgcreate",
 ];
 
+/// How many more numbers of lines a class shows.
+const OTHERS_MAX: usize = 6;
+
 /// Characters of a line that an example shows.
 const SHOWN_MAX: usize = 120;
 
@@ -33,7 +36,7 @@ pub struct Campaign {
     pub cases: u64,
     /// Where the numbers that choose them begin.
     pub seed: u64,
-    /// Lines of this command only.
+    /// Lines of these commands only, with commas between them.
     pub only: Option<String>,
     /// The line of this number only, with all that both sides did.
     pub at: Option<u64>,
@@ -46,6 +49,8 @@ pub struct Class {
     pub count: u64,
     /// One of them.
     pub example: String,
+    /// The numbers of the next ones.
+    pub others: Vec<u64>,
 }
 
 /// What came of it.
@@ -211,6 +216,8 @@ impl Campaign {
             if class.example.is_empty() {
                 let (theirs, here) = (first_word(&stock), first_word(&ours));
                 class.example = format!("{shown}\n        {theirs} -> {here}");
+            } else if class.others.len() < OTHERS_MAX {
+                class.others.push(case.number);
             }
         }
     }
@@ -282,7 +289,10 @@ fn usages(only: Option<&str>) -> BTreeMap<String, Usage> {
         let is_name = name.chars().all(|c| c.is_ascii_lowercase());
         is_name && !name.is_empty() && !COMMANDS_LEFT_OUT.contains(name)
     });
-    let names = names.filter(|name| only.is_none_or(|only| only == *name));
+    let names = names.filter(|name| {
+        let is_one = |only: &str| only.split(',').any(|one| one == *name);
+        only.is_none_or(is_one)
+    });
     names
         .map(|name| (name.to_owned(), parse(name, &ask(&[name, "--longhelp"]))))
         .collect()
@@ -302,6 +312,10 @@ impl fmt::Display for Report {
         classes.sort_by_key(|(_, class)| std::cmp::Reverse(class.count));
         for (name, class) in classes {
             writeln!(f, "{:>6}  {name}\n        {}", class.count, class.example)?;
+            if !class.others.is_empty() {
+                let numbers = class.others.iter().map(|number| format!("#{number}"));
+                writeln!(f, "        also {}", numbers.collect::<Vec<_>>().join(" "))?;
+            }
         }
         for (name, (lines, unlisted)) in &self.commands {
             writeln!(f, "{unlisted:>6}  of {lines} lines of {name} differ")?;

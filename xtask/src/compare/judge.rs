@@ -20,7 +20,8 @@ const TOLD: u64 = 200;
 const UNLISTED_PERCENT_MAX: f64 = 34.0;
 
 const USAGE: &str = "\
-usage: cargo xtask compare [--cases N] [--seed S] [--only COMMAND] [--at LINE] [--json FILE]
+usage: cargo xtask compare [--cases N] [--seed S] [--only COMMAND[,COMMAND]] [--at LINE]
+                           [--json FILE]
        cargo xtask compare damaged [--cases N] [--seed S]
        cargo xtask compare document";
 

@@ -1,9 +1,9 @@
 //! What is looked at before and after the commits of a change.
 
+use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
 use lvm2::ondisk::{AreaUse, PvUse};
 use lvm2::plan::{Change, GroupChange, HeaderEdit};
-use lvm2::{Bytes, Sectors, Uuid};
 
 use super::request::NewLabel;
 use crate::commit::OpenPv;
@@ -63,9 +63,8 @@ pub(super) fn label_releases(
         .collect()
 }
 
-/// What labels of members lack, and any commit sets, as stock does: the use flag, and the size
-/// that an interrupted `pvresize` did not write. Headers of later versions cannot be written, and
-/// are left as they are.
+/// What labels of members lack, and any commit sets, as stock does: the use flag. Headers of later
+/// versions cannot be written, and are left as they are.
 pub(super) fn label_repairs(pvs: &[OpenPv], groups: &[&VolumeGroup]) -> Vec<(Uuid, HeaderEdit)> {
     let mut edits = Vec::new();
     for pv in pvs {
@@ -74,16 +73,9 @@ pub(super) fn label_repairs(pvs: &[OpenPv], groups: &[&VolumeGroup]) -> Vec<(Uui
         if extension.is_some_and(|extension| extension.version > 2) {
             continue;
         }
-        let in_group = |vg: &&VolumeGroup| Some(vg.pv(vg.pv_by_uuid(&pv.uuid_in_text())?).dev_size);
-        let Some(size) = groups.iter().find_map(in_group) else {
-            continue;
-        };
-        if header.usage() != PvUse::Used {
+        let in_group = |vg: &&VolumeGroup| vg.pv_by_uuid(&pv.uuid_in_text()).is_some();
+        if groups.iter().any(in_group) && header.usage() != PvUse::Used {
             edits.push((pv.uuid(), HeaderEdit::Usage(PvUse::Used)));
-        }
-        let size: Option<Bytes> = size.and_then(Sectors::to_bytes);
-        if let Some(size) = size.filter(|size| *size != header.device_size) {
-            edits.push((pv.uuid(), HeaderEdit::DeviceSize(size)));
         }
     }
     edits

@@ -54,17 +54,18 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
              vgchange --systemid takes it over"
         ),
         Restriction::Shared { lock_type } => format!(
-            "Cannot access VG {name} with lock type {lock_type}: change it on a host that runs \
-             the lock manager"
+            "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd: change it \
+             on a host that runs the lock manager"
         ),
-        Restriction::Clustered => {
-            format!("Skipping clustered volume group {name}; vgchange --locktype none frees it")
-        }
+        Restriction::Clustered => format!(
+            "Cannot access clustered VG {name}.\nSee lvmlockd(8) for changing a clvm/clustered VG \
+             to a shared VG."
+        ),
         Restriction::Exported => {
             format!("Volume group {name} is exported; vgimport takes it in")
         }
         Restriction::ReadOnly => {
-            format!("Cannot access VG {name} due to read-only permission in its metadata")
+            format!("Volume group {name} is read-only by the permission in its metadata")
         }
         Restriction::Unsound(problem) => format!(
             "Volume group {name} is damaged and is not changed: {problem}; see vgck {name}, and \
@@ -86,7 +87,8 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
              them, plan vgreduce --removemissing --force {name} shows"
         ),
         Restriction::DuplicatePvs => format!(
-            "Cannot change VG {name} with duplicate PVs: leave out the device that is the copy"
+            "Cannot update volume group {name} with duplicate PV devices: leave out the device \
+             that is the copy"
         ),
     }
 }

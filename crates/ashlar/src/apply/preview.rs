@@ -185,6 +185,7 @@ fn edited(open: &[&FoundPv], planned: &Planned) -> usize {
             HeaderEdit::Usage(usage) => header.usage() != usage,
             HeaderEdit::DeviceSize(size) => header.device_size != size,
             HeaderEdit::Uuid(uuid) => header.uuid != uuid,
+            HeaderEdit::Areas(_) => true,
         });
         // Nothing is written between the commits where there is one.
         let is_reached =

@@ -1,11 +1,11 @@
 //! Labels: of new physical volumes, of those that change, of those that end.
 
 use block::Range;
-use lvm2::ondisk::LABEL_SCAN_SIZE;
+use lvm2::ondisk::{AreaHeader, AreaUse, LABEL_SCAN_SIZE};
 use lvm2::plan::HeaderEdit;
 use lvm2::{Bytes, Uuid};
 
-use super::areas::flush_all;
+use super::areas::{flush_all, write_header};
 use super::disk::Disk;
 use super::flush_policy::{FlushPoint, FlushPolicy};
 use super::open_pv::OpenPv;
@@ -25,12 +25,18 @@ pub fn edit_labels(
             continue;
         };
         let pv = &mut pvs[number];
+        if let HeaderEdit::Areas(usage) = edit {
+            set_usage(pv, *usage)?;
+            touched.push(number);
+            continue;
+        }
         let old = pv.label.clone();
         let header = &mut pv.label.pv;
         match edit {
             HeaderEdit::Usage(usage) => header.set_usage(*usage),
             HeaderEdit::DeviceSize(size) => header.device_size = *size,
             HeaderEdit::Uuid(uuid) => header.uuid = *uuid,
+            HeaderEdit::Areas(_) => unreachable!("they are done above"),
         }
         assert_eq!(pv.label.sector, old.sector, "a label stays in its place");
         if pv.label != old {
@@ -45,6 +51,20 @@ pub fn edit_labels(
         Some(failure) => Err(unflushed(pvs[failure.pv].name(), failure.error)),
         None => Ok(()),
     }
+}
+
+/// Lets the areas of a physical volume be used, or not.
+fn set_usage(pv: &mut OpenPv, usage: AreaUse) -> Result<()> {
+    for index in 0..pv.areas.len() {
+        let (header, held) = (pv.areas[index].header, pv.areas[index].held);
+        if let Some(header) = header {
+            write_header(pv, index, AreaHeader { usage, ..header }, held).map_err(|error| {
+                let what = format!("cannot write a metadata area of {}", pv.name());
+                Error::new(Kind::Incomplete, what).because(error)
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a physical volume of `disk`. `writes` are its areas and, as the last one, its label,

@@ -140,7 +140,7 @@ impl Command {
             }
             Self::VgSplit(_, to, disk) => {
                 let pvs = BTreeSet::from([pv(disk)?.0]);
-                split_group(vg, SplitInto::New(to), SplitOff::Pvs(&pvs), author)
+                split_group(vg, SplitInto::named(to), SplitOff::Pvs(&pvs), author)
             }
             Self::VgSplitInto(_, to, disk) => {
                 let pvs = BTreeSet::from([pv(disk)?.0]);

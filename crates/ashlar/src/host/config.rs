@@ -399,7 +399,7 @@ fn as_text<'a>(value: &'a Value<'_>) -> Option<&'a str> {
 }
 
 /// Keeps the characters that stock allows in a system ID, from the first letter or digit on.
-fn clean_system_id(id: &str) -> String {
+pub fn clean_system_id(id: &str) -> String {
     let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
     let start = id
         .find(|c: char| c.is_ascii_alphanumeric())

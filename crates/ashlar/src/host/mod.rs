@@ -19,7 +19,7 @@ pub(crate) use candidates::block_number;
 pub use candidates::{Candidate, Candidates, Host, KernelPartitions, Origin};
 pub use config::{
     Config, DevicesFileChoice, Keeping, Key, KeyKind, KeyState, MissingDevicesFile, Overrides,
-    ProfileKind, Reach,
+    ProfileKind, Reach, clean_system_id,
 };
 pub(crate) use devices_file::{BY_NAME, digits};
 pub use devices_file::{DevicesFile, Listable, Listed, Stamp};

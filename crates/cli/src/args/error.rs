@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Usage,
     /// An option, or its value, is none that there is: exit status 3.
     Syntax,
+    /// The command has no form with these options and names: exit status 3.
+    Form,
     /// There is no such command: exit status 2.
     NoSuchCommand,
     /// The command could not do what was asked: exit status 5.
@@ -47,6 +49,22 @@ impl Error {
             kind: Kind::Syntax,
             ..Self::usage(context)
         }
+    }
+
+    /// A word that does not go with the others.
+    pub(crate) fn form(context: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Form,
+            ..Self::usage(context)
+        }
+    }
+
+    /// Words that lack something, in stock's words and then ours.
+    pub(crate) fn lacking(command: &str, what: &str) -> Self {
+        Self::form(format!(
+            "No command with matching syntax recognised.  Run '{command} --help' for more \
+             information.  {what}"
+        ))
     }
 
     /// A command that does not exist.
@@ -110,7 +128,7 @@ impl Error {
     pub(crate) fn exit_status(&self) -> u8 {
         match self.kind {
             Kind::NoSuchCommand => 2,
-            Kind::Usage | Kind::Syntax => 3,
+            Kind::Usage | Kind::Syntax | Kind::Form => 3,
             Kind::Failed | Kind::Reported => 5,
             // LVM2 ends with at most 5.
             Kind::Incomplete => 6,

@@ -198,7 +198,7 @@ pub(crate) const BLOCK_DEVICE: Flag = Flag::switch(
 /// `--mknodes`
 pub(crate) const MKNODES: Flag = Flag::switch(
     "mknodes",
-    "Accepted for scripts; there are no device nodes to make.",
+    "First make the names of active volumes anew, as vgmknodes does.",
 );
 /// `-a`, pvscan
 pub(crate) const PVSCAN_ACTIVATE: Flag = Flag::value(
@@ -213,19 +213,29 @@ pub(crate) const PVSCAN_EVENTS: &[Flag] = &[
     Flag::value(
         "autoactivation",
         "String",
-        "Accepted for scripts; nothing is activated by events.",
+        "Accepted for scripts: what -a activates is activated in any case.",
     ),
     Flag::switch("background", "Accepted for scripts; nothing is left to do."),
     Flag::switch("checkcomplete", "Accepted for scripts."),
-    Flag::switch("listlvs", "Accepted for scripts."),
-    Flag::switch("listvg", "Accepted for scripts."),
+    LIST_LVS,
+    LIST_VG,
     Flag::switch("udevoutput", "Accepted for scripts; udev is told nothing."),
     Flag::switch("vgonline", "Accepted for scripts."),
-    Flag::value("major", "Number", "Accepted for scripts, with --cache.").short('j'),
-    Flag::value("minor", "Number", "Accepted for scripts, with --cache."),
+    MAJOR_OF_PV,
+    MINOR_OF_PV,
     NO_UDEV_SYNC,
     REPORT_FORMAT,
 ];
+/// `--listlvs`
+pub(crate) const LIST_LVS: Flag = Flag::switch("listlvs", "Accepted for scripts.");
+/// `--listvg`
+pub(crate) const LIST_VG: Flag = Flag::switch("listvg", "Accepted for scripts.");
+/// `-j`, pvscan
+pub(crate) const MAJOR_OF_PV: Flag =
+    Flag::value("major", "Number", "Accepted for scripts, with --cache.").short('j');
+/// `--minor`, pvscan
+pub(crate) const MINOR_OF_PV: Flag =
+    Flag::value("minor", "Number", "Accepted for scripts, with --cache.");
 /// `--noudevsync`
 pub(crate) const NO_UDEV_SYNC: Flag =
     Flag::switch("noudevsync", "Accepted for scripts; there is no udev here.");
@@ -235,7 +245,7 @@ pub(crate) const NOTIFY_DBUS: Flag =
 /// `--cache`
 pub(crate) const CACHE: Flag = Flag::switch(
     "cache",
-    "Accepted for scripts; nothing is cached between commands.",
+    "Accepted for scripts, where -a does not stand beside it: nothing is cached.",
 );
 /// `-s`, pvscan
 pub(crate) const PVSCAN_SHORT: Flag =
@@ -371,7 +381,7 @@ pub(crate) const VERBOSE: Flag = Flag::switch(
 /// `-q`
 pub(crate) const QUIET: Flag = Flag::switch(
     "quiet",
-    "Say less; given twice, questions are answered with no without being asked.",
+    "Given twice, say only what is wrong, and answer questions with no without asking.",
 )
 .short('q');
 /// `-d`

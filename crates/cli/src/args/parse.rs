@@ -44,6 +44,7 @@ const WORDS: &[&str] = &[
     "0|1|2",
     "headers|metadata|metadata_all|metadata_search|metadata_area",
     "2|lvm2",
+    "sanlock|dlm|idm|none",
 ];
 
 /// A command line that has been understood.
@@ -202,7 +203,7 @@ impl Arguments {
     pub(crate) fn no_operands(&self) -> Result<(), Error> {
         self.operands.first().map_or(Ok(()), |word| {
             let what = format!("Command does not accept argument: {word}.");
-            Err(Error::usage(what))
+            Err(Error::form(what))
         })
     }
 

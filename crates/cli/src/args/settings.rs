@@ -12,12 +12,23 @@ use super::{Arguments, Error, flags};
 pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Error> {
     let failed = |error: ashlar::Error| Error::failed(error.to_string());
     for text in arguments.values(&flags::CONFIG) {
-        config.add_text(text).map_err(failed)?;
+        config
+            .add_text(text)
+            .map_err(|error| unread(text, &error))?;
+    }
+    if arguments.has(&flags::PROFILE) && arguments.has(&flags::COMMAND_PROFILE) && !keeps(arguments)
+    {
+        let what = "Only one of --profile or --commandprofile allowed.";
+        return Err(Error::failed(what));
     }
     if let Some(name) = command_profile(arguments) {
         config
             .add_profile(ProfileKind::Command, &name)
             .map_err(failed)?;
+    }
+    if arguments.has(&flags::DEVICES) && arguments.has(&flags::DEVICES_FILE) {
+        let what = "A --devices list cannot be used with --devicesfile.";
+        return Err(Error::usage(what));
     }
     let overrides = &mut config.overrides;
     overrides.devices_file = devices_file(arguments)?;
@@ -32,11 +43,29 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
     Ok(())
 }
 
+/// Why a text is no configuration, in stock's words and then ours.
+fn unread(text: &str, error: &ashlar::Error) -> Error {
+    let why = if text.trim().is_empty() {
+        String::new()
+    } else {
+        format!("Parse error at {error}\n")
+    };
+    Error::usage(format!(
+        "{why}Failed to set overridden configuration entries."
+    ))
+}
+
+/// Whether a profile that is named is kept with what is made or changed.
+fn keeps(arguments: &Arguments) -> bool {
+    const KEEP_PROFILES: [&str; 4] = ["lvchange", "lvcreate", "vgchange", "vgcreate"];
+    KEEP_PROFILES.contains(&arguments.command())
+}
+
 /// The profile of this run of the command, if there is one.
 fn command_profile(arguments: &Arguments) -> Option<String> {
-    const KEEP_PROFILES: [&str; 4] = ["lvchange", "lvcreate", "vgchange", "vgcreate"];
-    let keeps = KEEP_PROFILES.contains(&arguments.command());
-    let other = arguments.value(&flags::PROFILE).filter(|_| !keeps);
+    let other = arguments
+        .value(&flags::PROFILE)
+        .filter(|_| !keeps(arguments));
     let said = arguments.value(&flags::COMMAND_PROFILE).or(other);
     let in_environment = || std::env::var("LVM_COMMAND_PROFILE").ok();
     let name = said.map(str::to_owned).or_else(in_environment);

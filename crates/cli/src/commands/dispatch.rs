@@ -91,7 +91,7 @@ pub(super) fn status(outcome: Result<(), Error>, session: &mut Session) -> u8 {
             session.error(&error.to_string());
             session.error("Error during parsing of command line.");
         }
-        Kind::Failed | Kind::NoSuchCommand => session.error(&error.to_string()),
+        Kind::Form | Kind::Failed | Kind::NoSuchCommand => session.error(&error.to_string()),
     }
     error.exit_status()
 }
@@ -197,5 +197,28 @@ fn run_command(
         nodes_dir::apply(command.name, &mut arguments, &dir);
     }
     let _log = on_stderr(&arguments);
+    check_common(&arguments, session)?;
     (command.run)(&arguments, session)
+}
+
+/// Looks at the options that all commands take, whether or not this one reads them.
+fn check_common(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    // A command that goes on in another process gets a second one on the way there.
+    if arguments.count(&flags::CONFIG) > 1 {
+        return Err(Error::syntax("Option --config may not be repeated."));
+    }
+    let read = [
+        flags::CONFIG,
+        flags::PROFILE,
+        flags::COMMAND_PROFILE,
+        flags::DEVICES_FILE,
+    ];
+    if read.iter().any(|flag| arguments.has(flag)) {
+        session.config(arguments)?;
+    }
+    if arguments.has(&flags::TEST) {
+        let what = "TEST MODE: Metadata will NOT be updated and volumes will not be (de)activated.";
+        session.error(what);
+    }
+    Ok(())
 }

@@ -76,9 +76,36 @@ pub(super) const LASTLOG: Command = Command {
 
 fn segtypes(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let plain = ["linear", "striped", "zero", "error", "snapshot", "mirror"];
-    let levels = RaidLevel::ALL.iter().map(|level| level.name());
+    let mut levels: Vec<&str> = RaidLevel::ALL.iter().map(|level| level.name()).collect();
+    let place = |name: &&str| RAID_IN_ORDER.iter().position(|other| other == name);
+    levels.sort_by_key(place);
     lines(plain.into_iter().chain(levels), arguments, session)
 }
+
+/// Stock's order.
+const RAID_IN_ORDER: [&str; 21] = [
+    "raid0",
+    "raid0_meta",
+    "raid1",
+    "raid10",
+    "raid10_near",
+    "raid4",
+    "raid5",
+    "raid5_n",
+    "raid5_la",
+    "raid5_ls",
+    "raid5_ra",
+    "raid5_rs",
+    "raid6",
+    "raid6_n_6",
+    "raid6_nc",
+    "raid6_nr",
+    "raid6_zr",
+    "raid6_ls_6",
+    "raid6_rs_6",
+    "raid6_la_6",
+    "raid6_ra_6",
+];
 
 fn systemid(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let id = session.config(arguments)?.system_id().unwrap_or_default();

@@ -78,7 +78,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             Request::Help => return Ok(()),
         }
     }
-    let view = session.live_view(arguments)?;
+    let view = session.report_view(arguments)?;
     let groups = selected::groups(&view, arguments, Groups::Only, session)?;
     let mut rounds: Vec<About<'_>> = groups.into_iter().map(About::Group).collect();
     if arguments.operands().is_empty() {

@@ -47,6 +47,9 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     check_form(arguments, &[flags::MAPS, flags::COLON])?;
+    if arguments.has(&flags::COLON) && arguments.has(&flags::MAPS) {
+        return Err(Error::usage("Options -c and -m are incompatible."));
+    }
     if arguments.has(&flags::COLUMNS) {
         return lvs::run(arguments, session);
     }

@@ -86,7 +86,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let action = given.next().map(|flag| flag.long);
     if let Some(second) = given.next() {
         let what = format!("Command does not accept option: --{}.", second.long);
-        return Err(Error::usage(what));
+        return Err(Error::form(what));
     }
     let all = AllDevices::of(arguments, session)?;
     if matches!(action, None | Some("check")) {
@@ -105,7 +105,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         return Err(Error::failed("Devices file does not exist."));
     }
     let (mut list, _) = DeviceList::change(all.path.clone(), &all.host, || all.scan())?;
-    let is_test = is_test(arguments, session);
+    let is_test = arguments.has(&flags::TEST);
     if !arguments.has(&UPDATE) {
         tell_absent(&list, session);
     }
@@ -137,16 +137,6 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Whether nothing is to be written, which is told.
-pub(super) fn is_test(arguments: &Arguments, session: &mut Session) -> bool {
-    let is_test = arguments.has(&flags::TEST);
-    if is_test {
-        session
-            .tell("TEST MODE: Metadata will NOT be updated and volumes will not be (de)activated.");
-    }
-    is_test
 }
 
 /// All devices of the host, listed or not.

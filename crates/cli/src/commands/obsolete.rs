@@ -93,7 +93,7 @@ fn gone(arguments: &Arguments, instead: &str) -> Result<(), Error> {
 
 fn vgconvert(arguments: &Arguments, _: &mut Session) -> Result<(), Error> {
     if arguments.operands().is_empty() {
-        return Err(Error::usage(
+        return Err(Error::form(
             "No command with matching syntax recognised.  Run 'vgconvert --help' for more \
              information.",
         ));

@@ -23,7 +23,7 @@ pub(in crate::commands) use settings::Settings;
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "pvck",
     summary: "Check, print or repair the headers and metadata of a device",
-    operands: "DEVICE",
+    operands: "DEVICE ...",
     description: "Looks at one device only, and at it as it is: nothing has to be in order. \
         Without --dump says whether a label and which metadata areas were found. With --dump \
         prints the headers (damaged values are marked CHECK), the current metadata, all versions \
@@ -74,23 +74,18 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&REPAIR) || arguments.has(&REPAIR_TYPE) {
         return super::change::run(arguments, session);
     }
-    let [device] = arguments.operands() else {
-        return Err(Error::usage(
-            "pvck: name one device, as in: pvck --dump headers /dev/sdb",
-        ));
-    };
-    let settings = Settings::parse(arguments.values(&flags::SETTINGS))?;
-    let source = open(arguments, device, session)?;
-    let headers = Headers::read(&source).map_err(|error| Error::failed(error.to_string()))?;
-    let job = Job {
-        arguments,
-        source,
-        headers,
-        settings,
+    let [device, others @ ..] = arguments.operands() else {
+        let what = "Name a device, as in: pvck --dump headers /dev/sdb";
+        return Err(Error::lacking(arguments.command(), what));
     };
     let Some(what) = arguments.value(&flags::DUMP) else {
-        return job.check(session, device);
+        return check_all(arguments, session);
     };
+    if let [other, ..] = others {
+        let what = format!("Command does not accept argument: {other}.");
+        return Err(Error::form(what));
+    }
+    let job = begin(arguments, device, session)?;
     match what {
         "headers" => {
             for line in job.headers.lines() {
@@ -124,9 +119,45 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
 }
 
+/// Looks for the labels of all devices that are named.
+fn check_all(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    if arguments.has(&flags::SETTINGS) {
+        return Err(Error::form("Command does not accept option: --settings."));
+    }
+    for device in arguments.operands() {
+        let job = begin(arguments, device, session);
+        if let Err(error) = job.and_then(|job| job.check(session, device)) {
+            session.fail_later(&error.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Reads the headers of a device.
+fn begin<'a>(
+    arguments: &'a Arguments,
+    device: &str,
+    session: &mut Session,
+) -> Result<Job<'a>, Error> {
+    let settings = Settings::parse(arguments.values(&flags::SETTINGS))?;
+    let source = open(arguments, device, session)?;
+    let headers = Headers::read(&source).map_err(|error| Error::failed(error.to_string()))?;
+    Ok(Job {
+        arguments,
+        source,
+        headers,
+        settings,
+    })
+}
+
 /// Opens the device by its path, or by the name under which a partition of an image is known.
 fn open(arguments: &Arguments, device: &str, session: &mut Session) -> Result<Source, Error> {
-    let missing = || Error::failed(format!("Cannot use {device}: device not found."));
+    let what = if arguments.has(&flags::DUMP) {
+        ""
+    } else {
+        "device "
+    };
+    let missing = || Error::failed(format!("Cannot access {what}{device}."));
     let location = if Path::new(device).exists() {
         let kind = std::fs::metadata(device).map(|known| known.file_type());
         if !kind.is_ok_and(|kind| kind.is_file() || kind.is_block_device()) {
@@ -144,6 +175,13 @@ fn open(arguments: &Arguments, device: &str, session: &mut Session) -> Result<So
 impl Job<'_> {
     fn check(&self, session: &mut Session, device: &str) -> Result<(), Error> {
         let Some(sector) = self.headers.label_sector() else {
+            for line in self.headers.lines() {
+                if let Line::Text(text) = line
+                    && text.starts_with("CHECK: label_header")
+                {
+                    session.line(text)?;
+                }
+            }
             return Err(Error::failed(format!(
                 "Could not find LVM label on {device}"
             )));

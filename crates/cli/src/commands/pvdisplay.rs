@@ -50,6 +50,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&flags::COLUMNS) {
         return pvs::run(arguments, session);
     }
+    if arguments.has(&flags::COLON) && arguments.has(&flags::MAPS) {
+        return Err(Error::usage("Option -c not allowed with option -m"));
+    }
     if arguments.has(&flags::ALL) {
         return Err(Error::usage("Incompatible options selected"));
     }

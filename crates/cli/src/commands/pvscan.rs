@@ -97,26 +97,26 @@ impl Place {
 }
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    if arguments.has(&flags::PVSCAN_ACTIVATE) && !arguments.has(&flags::CACHE) {
-        return Err(Error::usage(
-            "Command does not accept option: --activate, but with --cache.",
-        ));
-    }
+    require_form(arguments)?;
+    let lists = [flags::LIST_VG, flags::LIST_LVS];
+    let is_list = lists.iter().any(|flag| arguments.has(flag));
+    let events = [flags::PVSCAN_ACTIVATE, flags::MAJOR_OF_PV];
+    let is_of_one = is_list || events.iter().any(|flag| arguments.has(flag));
+    let is_of_one = is_of_one || !arguments.operands().is_empty();
+    // What a daemon would do with it, udev's rules and scripts ask for.
+    let is_event = arguments.has(&flags::CACHE) || is_list;
     let Disks { host, scan, .. } = session.disks(arguments)?;
+    let is_on = host.config.flag("global/event_activation", true);
+    if is_event && is_of_one && (is_list || !is_on) {
+        return Ok(());
+    }
     let view = View::new(scan);
     let chosen = selected::devices(&view, arguments, session);
-    if arguments.has(&flags::CACHE) {
-        // The rest scripts and udev's rules send for what a daemon would do with it.
-        let asked = arguments.value(&flags::PVSCAN_ACTIVATE);
-        if let Some(other) = asked.filter(|word| !["a", "ay", "ya"].contains(word)) {
-            return Err(Error::usage(format!(
-                "Invalid argument for --activate: {other}; only ay is for pvscan."
-            )));
-        }
-        let is_on = host.config.flag("global/event_activation", true);
-        return match asked.filter(|_| is_on) {
-            Some(_) => activate(&view, &chosen, arguments),
-            None => Ok(()),
+    if is_event {
+        return match (is_of_one, arguments.has(&flags::PVSCAN_ACTIVATE)) {
+            (false, _) => online(&view, &chosen, session),
+            (true, true) => activate(&view, &chosen, arguments),
+            (true, false) => Ok(()),
         };
     }
     if arguments.has(&flags::EXPORTED) {
@@ -148,6 +148,52 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         session.line(&text(arguments, line, widths, &values))?;
     }
     Ok(session.line(&totals(&lines, &values))?)
+}
+
+/// Refuses what no form of the command has.
+fn require_form(arguments: &Arguments) -> Result<(), Error> {
+    let is_cache = arguments.has(&flags::CACHE);
+    let lists = [flags::LIST_VG, flags::LIST_LVS];
+    let list = lists.iter().find(|flag| arguments.has(flag));
+    let not_accepted = |what: String| Err(Error::form(format!("Command does not accept {what}.")));
+    match arguments.value(&flags::PVSCAN_ACTIVATE) {
+        Some(word) if !is_cache || !["a", "ay", "ya"].contains(&word) => {
+            return not_accepted(format!("option: --activate {word}"));
+        }
+        _ => {}
+    }
+    match (list, arguments.operands()) {
+        (Some(list), []) => return not_accepted(format!("option: --{}", list.long)),
+        (None, [word, ..]) if !is_cache => return not_accepted(format!("argument: {word}")),
+        _ => {}
+    }
+    if arguments.has(&flags::EXPORTED) && arguments.has(&flags::NOVOLUMEGROUP) {
+        return Err(Error::usage("Options -e and -n are incompatible"));
+    }
+    if arguments.has(&flags::MAJOR_OF_PV) != arguments.has(&flags::MINOR_OF_PV) {
+        let what = "Both --major and --minor required to identify devices.";
+        return Err(Error::usage(what));
+    }
+    Ok(())
+}
+
+/// What stock says of each physical volume when it notes which are there; nothing is noted here.
+fn online(view: &View, chosen: &[Chosen<'_>], session: &mut Session) -> Result<(), Error> {
+    let process = std::process::id();
+    for one in chosen {
+        let said = match one {
+            Chosen::Member(group, pv) if group.found(*pv).is_some() => {
+                format!("PV {} online.", view.pv_name(group, *pv))
+            }
+            Chosen::Label(found) => {
+                let device = view.scan.pv(*found).device;
+                format!("PV {} not used.", view.scan.device(device).name)
+            }
+            _ => continue,
+        };
+        session.line(&format!("pvscan[{process}] {said}"))?;
+    }
+    Ok(())
 }
 
 fn line(view: &View, chosen: &Chosen<'_>) -> Option<Line> {

@@ -23,7 +23,7 @@ pub(super) fn report(
     // The process ends behind its report, and memory with it: taking apart what was found, piece
     // by piece, would be a tenth of what a large group costs.
     let view = if plan.is_about_volumes() {
-        session.live_view(arguments)?
+        session.report_view(arguments)?
     } else {
         session.view(arguments)?
     };

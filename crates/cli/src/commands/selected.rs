@@ -4,6 +4,7 @@
 //! its end; the others are still shown.
 
 use ashlar::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction};
+use lvm2::model::name::wrongness;
 use lvm2::model::{LvId, PvId, VgFlag};
 
 use super::Session;
@@ -59,25 +60,24 @@ pub(super) fn groups<'a>(
             lvs: Vec::new(),
         })
         .collect();
-    for word in arguments.operands() {
+    let words = usable(arguments.operands(), names, session)?;
+    let has_tags = words.iter().any(|word| word.starts_with('@'));
+    for word in &words {
         match split_target(word) {
             Target::Tag(tag) => add_tag(&mut named, &tag, names),
+            // As in stock, names are then only looked for among the groups that there are.
+            Target::Vg(name) if has_tags && !is_there(view, &name) => {}
+            Target::Lv(name) if has_tags && !is_there(view, &name.vg) => {}
             Target::Vg(name) => add_group(&mut named, &name, session),
-            Target::Lv(_) if names == Groups::Only => {
-                let name = session.command();
-                return Err(Error::usage(format!(
-                    "Invalid volume group name {word}.\n  Run `{name} --help' for more information."
-                )));
-            }
             Target::Lv(name) => add_volume(&mut named, &name, session),
         }
     }
-    if arguments.operands().is_empty() {
+    let everything = words.is_empty();
+    if everything {
         for named in &mut named {
             named.whole = true;
         }
     }
-    let everything = arguments.operands().is_empty();
     named.retain(|named| named.whole || !named.lvs.is_empty());
     named.retain(|named| is_shown(view, named.group, arguments, everything, session));
     if names == Groups::WithVolumes {
@@ -86,7 +86,55 @@ pub(super) fn groups<'a>(
     Ok(named)
 }
 
-/// Groups of other hosts, and shared ones without their lock manager, are shown on request only.
+/// The words without those that name nothing, of which stock tells and goes on. Fails at what can
+/// be no name at all.
+fn usable<'w>(
+    words: &'w [String],
+    names: Groups,
+    session: &mut Session,
+) -> Result<Vec<&'w str>, Error> {
+    let mut usable = Vec::new();
+    let mut is_less = false;
+    for word in words {
+        let name = word.strip_prefix("/dev/").unwrap_or(word);
+        let inner = name
+            .split_once('/')
+            .map(|(_, lv)| lv.trim_start_matches('/'));
+        match (names, inner) {
+            (Groups::Only, _) if word == "@" => {
+                return Err(Error::usage(format!("Skipping invalid tag: {word}")));
+            }
+            (Groups::WithVolumes, _) if word == "@" => {
+                session.error(&format!("Skipping invalid tag {word}."));
+                continue;
+            }
+            (_, None) => {}
+            _ if word.starts_with('@') => {}
+            (Groups::WithVolumes, _) if word.starts_with("/dev/mapper/") => {}
+            (Groups::Only, _) => {
+                return Err(Error::usage(format!("Invalid volume group name {name}.")));
+            }
+            (Groups::WithVolumes, Some(lv)) if name.starts_with('/') || lv.contains('/') => {
+                let what = format!("\"{word}\": Invalid path for Logical Volume.");
+                return Err(Error::failed(what));
+            }
+            (Groups::WithVolumes, Some("")) => {
+                session.fail_later(&format!("Failed to find logical volume \"{name}\""));
+                is_less = true;
+                continue;
+            }
+            (Groups::WithVolumes, Some(_)) => {}
+        }
+        usable.push(word.as_str());
+    }
+    if is_less && usable.is_empty() {
+        return Err(Error::reported());
+    }
+    Ok(usable)
+}
+
+/// Groups of other hosts, and shared ones without their lock manager, are shown on request only,
+/// and those of old clusters not at all.
 fn is_shown(
     view: &View,
     group: &Group,
@@ -96,15 +144,37 @@ fn is_shown(
 ) -> bool {
     let name = &group.vg.name;
     for restriction in &view.scan.groups[group.index].restrictions {
-        let message = match restriction {
-            Restriction::Foreign { system_id } if !arguments.has(&flags::FOREIGN) => format!(
-                "Cannot access VG {name} with system ID {system_id} with {}local system ID; \
-                 --foreign shows it.",
-                if everything { "" } else { "other " }
-            ),
-            Restriction::Shared { lock_type } if !arguments.has(&flags::SHARED) => {
-                format!("Cannot access VG {name} with lock type {lock_type}; --shared shows it.")
+        if *restriction == Restriction::Clustered {
+            let remedy = "See lvmlockd(8) for changing a clvm/clustered VG to a shared VG.";
+            if everything {
+                session.error(&format!("Skipping clustered VG {name}.\n  {remedy}"));
+            } else {
+                let what = format!("Cannot access clustered VG {name}.\n  {remedy}");
+                session.fail_later(&what);
             }
+            return false;
+        }
+        let message = match restriction {
+            Restriction::Foreign { system_id } if !arguments.has(&flags::FOREIGN) => {
+                let config = session.config(arguments).ok();
+                let own = config.and_then(|config| config.system_id());
+                let own = own.map_or_else(
+                    || "unknown local system ID".to_owned(),
+                    |own| format!("local system ID {own}"),
+                );
+                let message = format!(
+                    "Cannot access VG {name} with system ID {system_id} with {own}; --foreign \
+                     shows it."
+                );
+                if everything {
+                    session.error(&message);
+                }
+                message
+            }
+            Restriction::Shared { lock_type } if !arguments.has(&flags::SHARED) => format!(
+                "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd; \
+                 --shared shows it."
+            ),
             _ => continue,
         };
         if !everything {
@@ -140,6 +210,10 @@ fn is_called(group: &Group, name: &str) -> bool {
     group.vg.name == name || group.vg.uuid.to_string() == name
 }
 
+fn is_there(view: &View, name: &str) -> bool {
+    view.groups.iter().any(|group| is_called(group, name))
+}
+
 fn not_found(name: &str, session: &mut Session) {
     session.error(&format!("Volume group \"{name}\" not found"));
     session.fail_later(&format!("Cannot process volume group {name}"));
@@ -155,7 +229,7 @@ fn add_group(named: &mut [Named<'_>], name: &str, session: &mut Session) {
         found = true;
     }
     if !found {
-        if name.is_empty() || name.contains(|c: char| c.is_whitespace()) {
+        if wrongness(name).is_some() {
             session.error(&format!(
                 "Volume group name \"{name}\" has invalid characters."
             ));
@@ -238,6 +312,10 @@ pub(super) fn devices<'a>(
         let is_shown = |chosen: &&Chosen<'_>| !matches!(chosen, Chosen::Device(_));
         named.extend(everything.iter().filter(is_it).filter(is_shown));
         if named.len() == before && !word.starts_with('@') {
+            if let Some(why) = device.and_then(|device| barred(view, device, word)) {
+                session.fail_later(&why);
+                continue;
+            }
             let content = device.map(|device| &view.scan.device(device).content);
             session.fail_later(&match content {
                 Some(Content::Skipped(reason)) => format!("Cannot use {word}: {reason}"),
@@ -247,6 +325,20 @@ pub(super) fn devices<'a>(
         }
     }
     named
+}
+
+/// Why the physical volume of a device is not shown, if its group is another's.
+fn barred(view: &View, device: DeviceIndex, word: &str) -> Option<String> {
+    let found = label_of(view.scan.device(device))?;
+    let group = view.scan.group_of(view.scan.pv(found))?;
+    let name = &group.name;
+    let mut restrictions = group.restrictions.iter();
+    restrictions.find_map(|restriction| match restriction {
+        Restriction::Foreign { .. } => Some(format!("Cannot use PV {word} in foreign VG {name}.")),
+        Restriction::Shared { .. } => Some(format!("Cannot use PV {word} in shared VG {name}.")),
+        Restriction::Clustered => Some(format!("Skipping clustered VG {name}.")),
+        _ => None,
+    })
 }
 
 fn is_named(view: &View, chosen: &Chosen<'_>, word: &str, device: Option<DeviceIndex>) -> bool {

@@ -15,7 +15,7 @@ use ashlar::scan::{Options, Scan, Severity, scan};
 use super::activity;
 use super::warnings::summed_up;
 use crate::args::{Arguments, Command, Error, flags, settings};
-use crate::output::{BLANKS, Prefixed, Units, View, harmless};
+use crate::output::{BLANKS, Live, Prefixed, Units, View, harmless};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +71,7 @@ impl Session {
 
     pub(super) fn begin(&mut self, command: &'static Command, arguments: &Arguments) {
         self.command = command.name;
-        self.verbosity = if arguments.has(&flags::QUIET) {
+        self.verbosity = if arguments.count(&flags::QUIET) >= 2 {
             Verbosity::Quiet
         } else if arguments.has(&flags::VERBOSE) {
             Verbosity::Verbose
@@ -196,6 +196,18 @@ impl Session {
         for warning in activity::look(&mut view) {
             self.tell(&warning);
         }
+        Ok(view)
+    }
+
+    /// The same for a report, which as stock's without its driver does not know what is active.
+    pub(crate) fn report_view(&mut self, arguments: &Arguments) -> Result<View, Error> {
+        if arguments.value(&flags::DRIVER_LOADED) != Some("n") {
+            return self.live_view(arguments);
+        }
+        let mut view = self.view(arguments)?;
+        view.groups
+            .iter_mut()
+            .for_each(|group| group.live = Live::Unknown);
         Ok(view)
     }
 

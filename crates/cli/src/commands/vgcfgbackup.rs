@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
     description: "Writes the metadata of each volume group, as text, into a file of its own: in \
         the backup directory of LVM2's configuration (/etc/lvm/backup), or where -f says. %s in \
         that name stands for the group's; without it, several groups would overwrite each other, \
-        so only one may then be named.",
+        so only one is then written.",
     flags: &[
         &[
             flags::FILE,
@@ -54,16 +54,19 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let view = View::new(disks.scan);
     let named = selected::groups(&view, arguments, Groups::Only, session)?;
     let pattern = arguments.value(&flags::FILE);
-    if pattern.is_some_and(|pattern| !pattern.contains("%s")) && named.len() > 1 {
-        return Err(Error::failed(
-            "Several volume groups would be written to one file; name one, or use %s in --file.",
-        ));
-    }
-    for named in named {
+    let is_one_file = pattern.is_some_and(|pattern| !pattern.contains("%s"));
+    for (number, named) in named.into_iter().enumerate() {
+        if is_one_file && number > 0 {
+            return Err(Error::failed(
+                "VGs must be backed up into different files. Use %s in filename for VG name.",
+            ));
+        }
         let vg = &named.group.vg;
         let name = &vg.name;
-        if named.group.missing_count() > 0 && !arguments.has(&flags::PARTIAL) {
-            session.tell(&format!("WARNING: VG {name} is missing physical volumes."));
+        if named.group.missing_count() > 0 && pattern.is_none() {
+            let what = "No backup taken: specify filename with -f to backup with missing PVs.";
+            session.fail_later(what);
+            continue;
         }
         let content = text(&view, named.group, arguments, &disks.host.config);
         if pattern == Some("-") {
@@ -74,6 +77,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             Some(pattern) => PathBuf::from(pattern.replace("%s", name)),
             None => folder.join(name),
         };
+        let parent = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if pattern.is_some() && parent.is_some_and(|folder| !folder.is_dir()) {
+            session.fail_later("Couldn't create temporary text file name.");
+            continue;
+        }
         match write(&path, &content) {
             Ok(()) => {
                 session.line(&format!("Volume group \"{name}\" successfully backed up."))?;

@@ -45,6 +45,13 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     check_form(arguments, &[flags::SHORT, flags::COLON, flags::ACTIVE_VGS])?;
+    if arguments.has(&flags::COLON) && arguments.has(&flags::SHORT) {
+        return Err(Error::usage("Option -c is not allowed with option -s"));
+    }
+    if arguments.has(&flags::ACTIVE_VGS) && !arguments.operands().is_empty() {
+        let what = "Option -A is not allowed with volume group names";
+        return Err(Error::usage(what));
+    }
     if arguments.has(&flags::COLUMNS) {
         return vgs::run(arguments, session);
     }

@@ -50,13 +50,17 @@ pub(super) const COMMAND: Command = Command {
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.operands().is_empty() {
-        return Err(Error::usage(
+        return Err(Error::form(
             "No command with matching syntax recognised.  Run 'vgimportclone --help' for more \
              information.",
         ));
     }
     // Of two that are one another's copies stock's command says nothing.
     let disks = session.quiet_disks(arguments)?;
+    let is_listed = disks.host.config.devices_file().is_some();
+    if arguments.has(&IMPORT_DEVICES) && !is_listed {
+        session.tell("Devices file not enabled, ignoring importdevices.");
+    }
     let copies = copies(&disks.scan, arguments)?;
     let (name, is_exported) = {
         let alone = alone(&disks, &copies)?;
@@ -82,7 +86,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     step("pvchange", &["--uuid", "--all"])?;
     step("vgchange", &["--uuid", &name])?;
     step("vgrename", &[&name, &new])?;
-    if arguments.has(&IMPORT_DEVICES) {
+    if arguments.has(&IMPORT_DEVICES) && is_listed {
         list(&copies, arguments, session)?;
     }
     Ok(())
@@ -95,6 +99,10 @@ fn copies(scan: &Scan, arguments: &Arguments) -> Result<Vec<String>, Error> {
         let found = scan.find_device(word, None);
         let found = found.ok_or_else(|| Error::failed(format!("Failed to find device {word}.")))?;
         let name = scan.device(found).name.clone();
+        if !scan.physical_volumes.iter().any(|pv| pv.device == found) {
+            let what = format!("Failed to find PVID for device {name}.");
+            return Err(Error::failed(what));
+        }
         if !all.contains(&name) {
             all.push(name);
         }
@@ -153,7 +161,7 @@ fn step(
 ) -> Result<(), Error> {
     let command = find(name).expect("it is there");
     let mut all = arguments.options(&[&BASE, &IMPORT, &IMPORT_DEVICES, &flags::DEVICES]);
-    all.extend(["--quiet".to_owned(), "--yes".to_owned()]);
+    all.extend(["-qq".to_owned(), "--yes".to_owned()]);
     all.extend(copies.iter().map(|copy| format!("--devices={copy}")));
     all.extend(words.iter().map(|word| (*word).to_owned()));
     let inner = parse(command, &all)?;

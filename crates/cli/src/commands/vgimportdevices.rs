@@ -4,7 +4,7 @@ use ashlar::apply::{DeviceList, Naming};
 use ashlar::scan::Scan;
 
 use super::Session;
-use super::lvmdevices::{AllDevices, is_test};
+use super::lvmdevices::AllDevices;
 use super::selected::{self, Groups};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::output::View;
@@ -33,10 +33,10 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     match (arguments.has(&ALL), arguments.operands()) {
         (true, [name, ..]) => {
             let what = format!("Command does not accept argument: {name}.");
-            return Err(Error::usage(what));
+            return Err(Error::form(what));
         }
         (false, []) => {
-            return Err(Error::usage(
+            return Err(Error::form(
                 "No command with matching syntax recognised.  Run 'vgimportdevices --help' for \
                  more information.",
             ));
@@ -59,7 +59,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         }
         return Ok(());
     }
-    if !is_test(arguments, session) {
+    if !arguments.has(&flags::TEST) {
         list.write(&all.host, session.command())?;
     }
     Ok(session.line(&format!("Added {count} devices to devices file."))?)

@@ -3,6 +3,7 @@
 use lvm2::model::VgFlag;
 
 use super::Session;
+use super::selected::{self, Groups};
 use super::vgmknodes::make_names;
 use crate::args::{Arguments, Command, Error, Example, flags};
 
@@ -41,7 +42,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         make_names(&[], session)?;
     }
     let view = session.view(arguments)?;
-    for group in &view.groups {
+    for named in selected::groups(&view, arguments, Groups::Only, session)? {
+        let group = named.group;
         let exported = if group.vg.flags.has(VgFlag::Exported) {
             "exported "
         } else {

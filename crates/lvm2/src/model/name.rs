@@ -63,6 +63,26 @@ pub fn validate(name: &str, of: NameOf) -> Result<()> {
     ))
 }
 
+/// Stock's sentence about a name that no volume group or logical volume can have, if it is one.
+pub fn wrongness(name: &str) -> Option<String> {
+    if name.is_empty() {
+        Some("Name is zero length.".to_owned())
+    } else if name.len() > NAME_LEN_MAX {
+        Some(format!(
+            "Name length exceeds maximum limit of {NAME_LEN_MAX}."
+        ))
+    } else if name.starts_with('-') {
+        Some("Name cannot start with hyphen.".to_owned())
+    } else if name == "." || name == ".." {
+        Some("Name starts with . or .. and has no following character(s).".to_owned())
+    } else if !name.chars().all(is_name_letter) {
+        let text = "Name contains invalid character, valid set includes: [a-zA-Z0-9.-_+].";
+        Some(text.to_owned())
+    } else {
+        None
+    }
+}
+
 /// Checks a name that a person chose for a new or renamed logical volume.
 pub fn validate_chosen(name: &str) -> Result<()> {
     validate(name, NameOf::LogicalVolume)?;

@@ -114,6 +114,8 @@ pub enum HeaderEdit {
     DeviceSize(Bytes),
     /// Its identity.
     Uuid(Uuid),
+    /// Whether its metadata areas are used; of a physical volume without a group.
+    Areas(AreaUse),
 }
 
 /// The header of a physical volume is to be rewritten.

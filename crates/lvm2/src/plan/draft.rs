@@ -58,7 +58,7 @@ impl Draft {
     pub(super) fn begin_any(vg: &VolumeGroup) -> Result<Self> {
         if !vg.is_writable() {
             return Err(refused(format!(
-                "Cannot access VG {} due to read-only permission: its text has no WRITE flag",
+                "Volume group {} is read-only: its text has no WRITE flag",
                 vg.name
             )));
         }
@@ -149,6 +149,7 @@ pub(super) fn seal(vg: &mut VolumeGroup, author: &Author<'_>) -> Result<()> {
         );
         Error::new(Kind::Limit, context)
     })?;
+    lock_writes(vg);
     vg.check();
     vg.header = author.header();
     let findings = check(vg);
@@ -165,6 +166,22 @@ pub(super) fn seal(vg: &mut VolumeGroup, author: &Author<'_>) -> Result<()> {
             ),
         )),
     }
+}
+
+/// Groups with an owner are not to be written by releases of LVM2 that do not know of owners: their
+/// permission has another name.
+fn lock_writes(vg: &mut VolumeGroup) {
+    if !vg.is_writable() {
+        return;
+    }
+    let is_owned = vg.system_id.as_ref().is_some_and(|id| !id.is_empty());
+    let (set, cleared) = if is_owned {
+        (VgFlag::WriteLocked, VgFlag::Write)
+    } else {
+        (VgFlag::Write, VgFlag::WriteLocked)
+    };
+    vg.flags.insert(set);
+    vg.flags.remove(cleared);
 }
 
 /// Refuses new names that are too long for device-mapper, those of hidden volumes included: nobody

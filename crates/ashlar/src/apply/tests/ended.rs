@@ -23,7 +23,7 @@ fn half_split(other: &str) -> Bench {
     let split = bench.change(&in_group("vgsplit"), &mut prompt, |scan, author| {
         let vg = &scan.find_group("vg0")?.model;
         let last = vg.pvs().map(|(id, _)| id).skip(2).collect();
-        let mut change = split_group(vg, SplitInto::New("vg1"), SplitOff::Pvs(&last), author)?;
+        let mut change = split_group(vg, SplitInto::named("vg1"), SplitOff::Pvs(&last), author)?;
         change.groups.truncate(1);
         Ok(change.into())
     });

@@ -41,7 +41,7 @@ fn removed(vg: &VolumeGroup, author: &mut Author<'_>) -> lvm2::Result<Change> {
 /// The disk with this number, and all that is on it, in a group of its own.
 fn split<const DISK: usize>(vg: &VolumeGroup, author: &mut Author<'_>) -> lvm2::Result<Change> {
     let pvs = vg.pvs().map(|(id, _)| id).skip(DISK).take(1).collect();
-    split_group(vg, SplitInto::New("vg1"), SplitOff::Pvs(&pvs), author)
+    split_group(vg, SplitInto::named("vg1"), SplitOff::Pvs(&pvs), author)
 }
 
 type Planner = fn(&VolumeGroup, &mut Author<'_>) -> lvm2::Result<Change>;

@@ -409,7 +409,7 @@ fn a_split_and_a_merge_look_once() {
         let uuid = scan.pv(find_pv(scan, &members.name())?).uuid;
         let model = &scan.find_group("vg0")?.model;
         let pvs = [model.pv_by_uuid(&uuid).expect("is a member")].into();
-        let (into, off) = (SplitInto::New("vg1"), SplitOff::Pvs(&pvs));
+        let (into, off) = (SplitInto::named("vg1"), SplitOff::Pvs(&pvs));
         Ok(split_group(model, into, off, author)?.into())
     });
     assert_eq!(looked, (1, ALL.to_owned()), "vgsplit");

@@ -206,10 +206,25 @@ pub(super) fn size(
     unit: char,
 ) -> Result<Option<Sectors>, Error> {
     let parsed = arguments.value(flag).map(|text| {
-        let bytes = parse_size(text, unit).map_err(|_| invalid(flag, text))?;
+        let wrong = |why| Error::syntax(format!("{why}\n{}", invalid(flag, text)));
+        if text.starts_with(['+', '-']) {
+            return Err(wrong("Size may not be relative/signed."));
+        }
+        let bytes = parse_size(text, unit).map_err(|error| wrong(why_no_size(text, &error)))?;
         Ok(bytes.whole_sectors())
     });
     parsed.transpose()
+}
+
+/// Why a text is no size, in stock's words.
+fn why_no_size(text: &str, error: &lvm2::Error) -> &'static str {
+    if error.context.ends_with("is too large") {
+        "Size is too big (>=16EiB)."
+    } else if text.starts_with(|letter: char| letter.is_ascii_digit() || letter == '.') {
+        "Can't parse size argument."
+    } else {
+        "Size requires number argument."
+    }
 }
 
 /// The number behind a flag.
@@ -271,6 +286,9 @@ pub(super) fn pv_min_size(work: &Work<'_>) -> Sectors {
     kib.map_or(SIZE_MIN_DEFAULT, |kib| Sectors(kib.saturating_mul(2)))
 }
 
+/// A label is looked for in so many sectors.
+const LABEL_SECTORS: u64 = 4;
+
 /// A new physical volume as the arguments want it. Its identity is given later.
 pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Error> {
     let mut new = NewPv::new(Uuid::from_random(&[0; UUID_LEN]));
@@ -301,6 +319,10 @@ pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Er
             .map(Sectors),
     };
     if choice(arguments, &METADATA_IGNORE)? == Some(Choice::Yes) {
+        if new.areas == AreaCount::None {
+            let what = "metadataignore only applies to metadatacopies > 0.";
+            return Err(Error::usage(what));
+        }
         new.area_use = AreaUse::Ignored;
     }
     new.alignment = size(arguments, &DATA_ALIGNMENT, 'k')?;
@@ -314,7 +336,11 @@ pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Er
     }
     new.alignment_offset = size(arguments, &DATA_ALIGNMENT_OFFSET, 'k')?;
     new.bootloader_size = size(arguments, &BOOTLOADER, 'm')?.unwrap_or_default();
-    if let Some(sector) = number(arguments, &flags::LABEL_SECTOR)? {
+    if let Some(sector) = number::<u64>(arguments, &flags::LABEL_SECTOR)? {
+        if sector >= LABEL_SECTORS {
+            let what = format!("labelsector must be less than {LABEL_SECTORS}.");
+            return Err(Error::usage(what));
+        }
         new.label_sector = sector;
     }
     new.size_min = pv_min_size(work);

@@ -29,15 +29,6 @@ impl Finder {
         find_pv(scan, self.folder.as_deref(), name)
     }
 
-    /// The names, with the devices of the physical volumes that have a tag instead of `@tag`.
-    pub(super) fn untagged(scan: &Scan, names: &[String]) -> Vec<String> {
-        let named = |name: &String| match name.strip_prefix('@') {
-            Some(tag) => tagged(scan, tag),
-            None => vec![name.clone()],
-        };
-        names.iter().flat_map(named).collect()
-    }
-
     /// The names without those that mean the same device as an earlier one.
     pub(super) fn distinct(&self, scan: &Scan, names: &[String]) -> Vec<String> {
         let mut seen = Vec::new();
@@ -53,26 +44,44 @@ impl Finder {
         names.iter().filter(is_new).cloned().collect()
     }
 
+    /// The same, with those that carry a tag in the place of `@TAG`.
+    pub(super) fn tagged(&self, scan: &Scan, names: &[String]) -> Vec<String> {
+        let mut all = Vec::new();
+        for name in names {
+            let Some(tag) = name.strip_prefix('@') else {
+                all.push(name.clone());
+                continue;
+            };
+            for group in &scan.groups {
+                let carries = |member: &&Member| {
+                    let tags = &group.model.pv(member.id).tags;
+                    tags.iter().any(|own| own == tag)
+                };
+                let members = group.members.iter().filter(carries);
+                let found = members.filter_map(|member| member.presence.found());
+                all.extend(found.map(|pv| scan.device(scan.pv(pv).device).name.clone()));
+            }
+        }
+        self.distinct(scan, &all)
+    }
+
+    /// Why there is no physical volume called `name`.
+    pub(super) fn lack(&self, scan: &Scan, name: &str) -> String {
+        match self.device(scan, name) {
+            Err(_) => format!("Cannot use {name}: device not found"),
+            Ok(device) => match require_allowed(scan, device) {
+                Err(error) => error.to_string(),
+                Ok(()) => format!("Failed to find physical volume \"{name}\"."),
+            },
+        }
+    }
+
     /// The member of `group` on the device that `name` means.
     pub(super) fn member(&self, scan: &Scan, group: &FoundVg, name: &str) -> Option<PvId> {
         let index = self.pv(scan, name).ok()?;
         let is_it = |member: &&Member| member.presence.found() == Some(index);
         group.members.iter().find(is_it).map(|member| member.id)
     }
-}
-
-fn tagged(scan: &Scan, tag: &str) -> Vec<String> {
-    let members = scan.groups.iter().flat_map(|group| {
-        let has_tag = |member: &&Member| {
-            let tags = &group.model.pv(member.id).tags;
-            tags.iter().any(|own| own == tag)
-        };
-        group.members.iter().filter(has_tag)
-    });
-    let found = members.filter_map(|member| member.presence.found());
-    found
-        .map(|index| scan.device(scan.pv(index).device).name.clone())
-        .collect()
 }
 
 fn find_device(scan: &Scan, folder: Option<&Path>, name: &str) -> ashlar::Result<DeviceIndex> {

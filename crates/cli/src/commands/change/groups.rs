@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use ashlar::scan::{FoundVg, Scan};
+use ashlar::scan::{FoundVg, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::PvId;
+use lvm2::model::name::wrongness;
 
 use super::finder::Finder;
+use super::pvresize::skipped_cluster;
 use super::selection::{About, Asked, asked};
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
@@ -30,11 +32,11 @@ pub(super) fn named(
     work: &mut Work<'_>,
 ) -> Result<Vec<String>, Error> {
     let criteria = match asked(arguments, About::Groups, work)? {
-        Asked::Operands => return operands(arguments, unnamed, work),
+        Asked::Operands => return operands(arguments, unnamed, unnamed, work),
         Asked::Criteria(criteria) => criteria,
         Asked::Help => return Ok(Vec::new()),
     };
-    let names = operands(arguments, Unnamed::All, work)?;
+    let names = operands(arguments, Unnamed::All, unnamed, work)?;
     let scan = work.scan()?;
     let met = criteria.groups(work.scan()?);
     // A name may be that of several groups, of which the criteria choose.
@@ -43,27 +45,39 @@ pub(super) fn named(
         met.contains(&group.uuid) && names.iter().any(|n| *n == group.name || *n == uuid)
     };
     let meant = scan.groups.iter().filter(is_meant);
-    Ok(meant.map(|group| unique(&scan, group)).collect())
+    let mut all: Vec<String> = meant.map(|group| unique(&scan, group)).collect();
+    // What is not there cannot meet criteria, and its turn will tell that.
+    let is_missing = |name: &String| scan.find_group(name).is_err_and(|error| is_absent(&error));
+    all.extend(names.into_iter().filter(is_missing));
+    Ok(all)
 }
 
+/// The same without criteria. Without names, all are meant as `unnamed` says, which `of_all` leaves
+/// some out of.
 fn operands(
     arguments: &Arguments,
     unnamed: Unnamed,
-    work: &Work<'_>,
+    of_all: Unnamed,
+    work: &mut Work<'_>,
 ) -> Result<Vec<String>, Error> {
     require_no_names(arguments, &ALL)?;
     let operands = arguments.operands();
     let wants_all = arguments.has(&ALL) || (operands.is_empty() && unnamed == Unnamed::All);
     if operands.is_empty() && !wants_all {
-        return Err(Error::usage("Please give volume group names, or tags."));
+        let what = "Please give volume group names, or tags.";
+        return Err(Error::lacking(arguments.command(), what));
     }
     if wants_all {
         let scan = work.scan()?;
-        return Ok(scan
-            .groups
-            .iter()
-            .map(|group| unique(&scan, group))
-            .collect());
+        let mut all = Vec::new();
+        for group in &scan.groups {
+            match left_out(group, of_all) {
+                Some(why) if why.is_empty() => {}
+                Some(why) => work.error(&why),
+                None => all.push(unique(&scan, group)),
+            }
+        }
+        return Ok(all);
     }
     let mut names: Vec<String> = Vec::new();
     let mut push = |name: &str| {
@@ -71,9 +85,18 @@ fn operands(
             names.push(name.to_owned());
         }
     };
+    // As in stock, names are only looked for among the groups that there are, where tags stand
+    // beside them.
+    let are_sought = operands.iter().any(|operand| operand.starts_with('@'));
     for operand in operands {
         match operand.strip_prefix('@') {
-            None => push(plain(operand)),
+            None => {
+                let name = require_group(operand)?;
+                if !are_sought || work.scan()?.groups_named(name).next().is_some() {
+                    push(name);
+                }
+            }
+            Some("") => return Err(Error::usage(format!("Skipping invalid tag: {operand}"))),
             Some(tag) => {
                 let scan = work.scan()?;
                 let tagged = scan
@@ -90,11 +113,30 @@ fn operands(
 /// Refuses names beside an option that means everything: who gives both means the names.
 pub(super) fn require_no_names(arguments: &Arguments, all: &Flag) -> Result<(), Error> {
     match arguments.operands() {
-        [name, ..] if arguments.has(all) => Err(Error::usage(format!(
+        [name, ..] if arguments.has(all) => Err(Error::form(format!(
             "Command does not accept argument: {name}."
         ))),
         _ => Ok(()),
     }
+}
+
+/// Whether a group is not meant by "all": those of others, of which some are told.
+fn left_out(group: &FoundVg, of_all: Unnamed) -> Option<String> {
+    let name = &group.name;
+    let mut restrictions = group.restrictions.iter();
+    restrictions.find_map(|restriction| match restriction {
+        Restriction::Clustered => Some(skipped_cluster(name)),
+        Restriction::Foreign { system_id } => Some(format!(
+            "Cannot access VG {name} with system ID {system_id}: it belongs to that host"
+        )),
+        Restriction::Shared { .. } => Some(String::new()),
+        Restriction::Exported if of_all == Unnamed::All => Some(String::new()),
+        _ => None,
+    })
+}
+
+fn is_absent(error: &Failure) -> bool {
+    error.kind() == Kind::NotFound
 }
 
 /// What names this group alone: its name, or its UUID where another group has the name, too.
@@ -109,6 +151,25 @@ fn unique(scan: &Scan, group: &FoundVg) -> String {
 /// The name of a group, without a folder of devices in front of it.
 pub(super) fn plain(name: &str) -> &str {
     name.strip_prefix("/dev/").unwrap_or(name)
+}
+
+/// The same, of a word that may be the name of a group but not of a volume.
+fn require_group(word: &str) -> Result<&str, Error> {
+    let name = plain(word);
+    if name.contains('/') {
+        return Err(Error::usage(format!("Invalid volume group name {name}.")));
+    }
+    Ok(name)
+}
+
+/// Fails where a new group cannot have this name.
+pub(super) fn require_new_name(name: &str) -> Result<(), String> {
+    match wrongness(name) {
+        None => Ok(()),
+        Some(why) => Err(format!(
+            "{why}\nNew volume group name \"{name}\" is invalid."
+        )),
+    }
 }
 
 /// Does the same for each group; where one fails, goes on with the next, and fails at the end.

@@ -4,13 +4,12 @@ use ashlar::apply::{Planned, area_states};
 use ashlar::scan::{FoundPv, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::ondisk::{AreaUse, PvUse};
-use lvm2::plan::physical::{Allocatable, PvAttribute, change_pv};
+use lvm2::plan::physical::{Allocatable, PvAttribute, already, change_pv};
 use lvm2::plan::{Author, Change, HeaderEdit, Message};
 
 use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
-use super::finder::Finder;
 use super::groups::require_no_names;
-use super::pvresize::{gone, header, request};
+use super::pvresize::{barred, gone, header, is_out_of_reach, request};
 use super::run::run;
 use super::selection::{About, Asked, SELECT, asked};
 use super::work::{Lists, Work, planned};
@@ -59,14 +58,15 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&UUID) {
         work.keep_devices_file(Lists::Nothing)?;
     }
-    let mut names = Finder::untagged(&work.scan()?, arguments.operands());
+    let mut names = arguments.operands().to_vec();
     let criteria = match asked(arguments, About::Pvs, work)? {
         Asked::Operands => None,
         Asked::Criteria(criteria) => Some(criteria),
         Asked::Help => return Ok(()),
     };
     if names.is_empty() && !arguments.has(&ALL) && criteria.is_none() {
-        return Err(Error::usage("Please give a physical volume path, or -a."));
+        let what = "Please give a physical volume path, or -a.";
+        return Err(Error::lacking(arguments.command(), what));
     }
     require_no_names(arguments, &ALL)?;
     if arguments.has(&ALL) || names.is_empty() {
@@ -82,16 +82,19 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         names.retain(|name| name_of(name).is_ok_and(|name| met.contains(name)));
     }
     let (mut done, mut left) = (0, 0);
-    for name in &finder.distinct(&work.scan()?, &names) {
+    for name in &finder.tagged(&work.scan()?, &names) {
         let scan = work.scan()?;
         let index = match finder.pv(&scan, name) {
             Ok(index) => index,
-            Err(error) => {
-                work.fail_later(&error.to_string());
-                left += 1;
+            Err(_) => {
+                work.fail_later(&finder.lack(&scan, name));
                 continue;
             }
         };
+        if let Some(why) = barred(&scan, scan.pv(index), name) {
+            work.fail_later(&why);
+            continue;
+        }
         let request = request(work, &scan, scan.pv(index));
         let mut is_changed = false;
         let changed = work.change(&request, |scan, author| {
@@ -105,6 +108,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         if let Err(error) = changed {
             work.fail_later(&error.to_string());
             is_changed = false;
+            if is_out_of_reach(&scan, scan.pv(index)) {
+                work.error(&format!("Failed to find physical volume \"{name}\"."));
+                continue;
+            }
         }
         if is_changed {
             done += 1;
@@ -145,23 +152,18 @@ fn require_known(scan: &Scan, pv: &FoundPv, force: usize) -> ashlar::Result<()> 
 }
 
 fn attributes(arguments: &Arguments) -> Result<Vec<PvAttribute<'_>>, Error> {
+    // In stock's order: the first that is refused is told.
     let mut all = Vec::new();
+    let removed = tags(arguments, &DEL_TAG)?;
+    all.extend(removed.into_iter().map(PvAttribute::RemoveTag));
+    let added = tags(arguments, &ADD_TAG)?;
+    all.extend(added.into_iter().map(PvAttribute::AddTag));
     if let Some(wanted) = choice(arguments, &ALLOCATABLE)? {
         all.push(PvAttribute::Allocatable(match wanted {
             Choice::Yes => Allocatable::Yes,
             Choice::No => Allocatable::No,
         }));
     }
-    all.extend(
-        tags(arguments, &ADD_TAG)?
-            .into_iter()
-            .map(PvAttribute::AddTag),
-    );
-    all.extend(
-        tags(arguments, &DEL_TAG)?
-            .into_iter()
-            .map(PvAttribute::RemoveTag),
-    );
     if let Some(wanted) = choice(arguments, &METADATA_IGNORE)? {
         all.push(PvAttribute::Areas(match wanted {
             Choice::Yes => AreaUse::Ignored,
@@ -172,9 +174,9 @@ fn attributes(arguments: &Arguments) -> Result<Vec<PvAttribute<'_>>, Error> {
         all.push(PvAttribute::NewUuid);
     }
     if all.is_empty() {
-        return Err(Error::usage(
-            "Please give one or more of -x, --uuid, --addtag, --deltag, or --metadataignore.",
-        ));
+        let what = "Please give one or more of -x, --uuid, --addtag, --deltag, or \
+                    --metadataignore.";
+        return Err(Error::lacking(arguments.command(), what));
     }
     Ok(all)
 }
@@ -197,7 +199,8 @@ fn plan(
     })
 }
 
-/// A physical volume without a group has an identity, and nothing else to be changed.
+/// A physical volume without a group has an identity and metadata areas, and nothing else to be
+/// changed.
 fn orphan(
     pv: &FoundPv,
     name: &str,
@@ -208,9 +211,24 @@ fn orphan(
         let what = format!("{what}\nPhysical volume {name} not changed");
         Err(Failure::new(Kind::Refused, what))
     };
+    let mut edits = Vec::new();
     for attribute in attributes {
         match attribute {
-            PvAttribute::NewUuid => {}
+            PvAttribute::NewUuid => {
+                edits.push(HeaderEdit::Uuid(author.uuid()));
+            }
+            PvAttribute::Areas(usage) => {
+                let areas = pv.areas.iter();
+                let headers = areas.filter_map(|area| area.header.as_ref());
+                let mut others = headers.filter(|header| header.usage != *usage);
+                if others.next().is_none() {
+                    return refused(format!(
+                        "Metadata areas on physical volume \"{name}\" already {}.",
+                        already(*usage)
+                    ));
+                }
+                edits.push(HeaderEdit::Areas(*usage));
+            }
             PvAttribute::Allocatable(_) => {
                 return refused(format!(
                     "Allocatability not supported by orphan lvm2 format PV {name}"
@@ -221,16 +239,13 @@ fn orphan(
                     "Can't change tag on Physical Volume {name} not in volume group"
                 ));
             }
-            PvAttribute::Areas(_) => {
-                return refused(format!(
-                    "--metadataignore of {name}, which is in no volume group, is not supported: \
-                     give it to pvcreate"
-                ));
-            }
         }
     }
     Ok(Planned::from(Change {
-        headers: vec![header(pv.uuid, HeaderEdit::Uuid(author.uuid()))],
+        headers: edits
+            .into_iter()
+            .map(|edit| header(pv.uuid, edit))
+            .collect(),
         messages: vec![Message::note(format!("Physical volume \"{name}\" changed"))],
         ..Change::default()
     }))

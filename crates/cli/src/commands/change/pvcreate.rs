@@ -1,14 +1,15 @@
 //! `pvcreate`: devices become physical volumes.
 
 use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures, plan_device};
-use ashlar::scan::{Content, DeviceIndex, Scan};
+use ashlar::scan::{Content, DeviceIndex, FoundPv, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::VolumeGroup;
+use lvm2::ondisk::AreaUse;
 use lvm2::plan::Message;
 use lvm2::plan::initialise::NewPv;
-use lvm2::{Sectors, Uuid};
+use lvm2::{Sectors, UUID_LEN, Uuid};
 
-use super::arguments::{CHANGE, FORCE, NEW_PV, invalid, new_pv, size};
+use super::arguments::{CHANGE, FORCE, NEW_PV, new_pv, size};
 use super::backup_file::read;
 use super::run::run;
 use super::work::{Lists, Work};
@@ -56,18 +57,26 @@ pub(super) const COMMAND: Command = Command {
 /// Makes each device one, and goes on with the next where one is refused.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     if arguments.operands().is_empty() {
-        return Err(Error::usage("Please enter a physical volume path."));
+        let what = "Please enter a physical volume path.";
+        return Err(Error::lacking(arguments.command(), what));
     }
     let mut new = new_pv(arguments, work)?;
     work.keep_devices_file(Lists::First)?;
     new.size = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
-    let uuid = arguments.value(&UUID).map(|text| {
-        let parsed: Result<Uuid, _> = text.parse();
-        parsed.map_err(|_| invalid(&UUID, text))
-    });
-    let uuid = uuid.transpose()?;
-    if uuid.is_some() && arguments.operands().len() != 1 {
+    let is_restored = arguments.has(&RESTORE_FILE) || arguments.has(&NO_RESTORE_FILE);
+    if arguments.has(&UUID) && !is_restored {
+        return Err(Error::usage("--restorefile is required with --uuid"));
+    }
+    if arguments.has(&UUID) && arguments.operands().len() != 1 {
         return Err(Error::usage("Can only set uuid on one volume at once"));
+    }
+    let uuid = arguments.value(&UUID).map(identity).transpose()?;
+    if new.size.is_some() {
+        for name in arguments.operands() {
+            work.warn(&format!(
+                "Faking size of PV {name}. Don't write outside real device."
+            ));
+        }
     }
     match (uuid, arguments.value(&RESTORE_FILE)) {
         (Some(uuid), Some(file)) => as_in_backup(&mut new, uuid, &read(&work.path(file))?, file)?,
@@ -106,6 +115,20 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The identity that a text is.
+fn identity(text: &str) -> Result<Uuid, Error> {
+    let count = text.bytes().filter(|byte| *byte != b'-').count();
+    text.parse().map_err(|_| {
+        Error::usage(if count > UUID_LEN {
+            "Too many characters to be uuid."
+        } else if count < UUID_LEN {
+            "Couldn't read uuid: incorrect number of characters."
+        } else {
+            "Invalid character in uuid."
+        })
+    })
 }
 
 /// Extents begin where they began, and the boot loader's area has its size.
@@ -169,8 +192,7 @@ pub(super) fn permit(
         return Ok(None);
     };
     let refusal = format!("{name}: physical volume not initialized.");
-    let group = scan.group_behind(pv);
-    if let Some(group) = group {
+    if let Some(group) = scan.group_behind(pv).filter(|_| tells_group(pv)) {
         if force < 2 {
             let what = format!(
                 "Can't initialize physical volume \"{name}\" of volume group \"{}\" without \
@@ -206,6 +228,12 @@ pub(super) fn permit(
     Ok(None)
 }
 
+/// Whether a physical volume says itself of which group it is: stock asks no other.
+pub(super) fn tells_group(pv: &FoundPv) -> bool {
+    let mut headers = pv.areas.iter().filter_map(|area| area.header.as_ref());
+    headers.any(|header| header.usage == AreaUse::Used)
+}
+
 /// An identity must not be given to two.
 fn require_unused(scan: &Scan, device: DeviceIndex, uuid: Uuid) -> ashlar::Result<()> {
     let mut others = scan.physical_volumes.iter();
@@ -213,7 +241,7 @@ fn require_unused(scan: &Scan, device: DeviceIndex, uuid: Uuid) -> ashlar::Resul
         None => Ok(()),
         Some(other) => {
             let other = &scan.device(other.device).name;
-            let what = format!("uuid {uuid} already in use on \"{other}\"");
+            let what = format!("UUID {uuid} already in use on \"{other}\".");
             Err(Failure::new(Kind::Refused, what))
         }
     }

@@ -9,7 +9,7 @@ use lvm2::plan::physical::{Force, erase_label};
 
 use super::arguments::{CHANGE, FORCE};
 use super::finder::Finder;
-use super::pvcreate::require_allowed;
+use super::pvcreate::{require_allowed, tells_group};
 use super::run::run;
 use super::work::{Lists, Work};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -32,7 +32,8 @@ pub(super) const COMMAND: Command = Command {
 /// Removes each label, and goes on with the next where one is refused.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     if arguments.operands().is_empty() {
-        return Err(Error::usage("Please enter a physical volume path."));
+        let what = "Please enter a physical volume path.";
+        return Err(Error::lacking(arguments.command(), what));
     }
     let force = match arguments.count(&FORCE) {
         0 => Force::None,
@@ -45,8 +46,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         changes_pvs: true,
         ..work.request()
     };
-    let names = Finder::untagged(&work.scan()?, arguments.operands());
-    for name in &finder.distinct(&work.scan()?, &names) {
+    for name in &finder.tagged(&work.scan()?, arguments.operands()) {
         let removed = work.change(&request, |scan, _| plan(scan, &finder, name, force));
         if let Err(error) = removed {
             work.fail_later(&error.to_string());
@@ -75,7 +75,7 @@ fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> ashlar::Resul
         return Err(Failure::new(Kind::NotFound, what));
     };
     let stays = format!("{name}: physical volume label not removed.");
-    let group = scan.group_behind(pv);
+    let group = scan.group_behind(pv).filter(|_| tells_group(pv));
     let group = group.map(|group| group.name.as_str());
     let label = Label {
         sector: pv.label_sector.0,

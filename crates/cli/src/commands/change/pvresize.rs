@@ -1,15 +1,13 @@
 //! `pvresize`: physical volumes follow their devices.
 
 use ashlar::apply::{Planned, Question, Request};
-use ashlar::scan::{FoundPv, FoundVg, Scan};
+use ashlar::scan::{FoundPv, FoundVg, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::plan::physical::{PvSize, begin_room, moves, resize_pv, room_needed};
 use lvm2::plan::{Author, Change, HeaderChange, HeaderEdit, Message, When, display_size};
 use lvm2::{Extents, Sectors, Uuid};
 
 use super::arguments::{CHANGE, pv_min_size, size};
-use super::finder::Finder;
-use super::pvcreate::require_allowed;
 use super::pvmove::{Next, follow_group, piece_max};
 use super::run::run;
 use super::work::{Work, failed, planned};
@@ -54,28 +52,24 @@ pub(super) const COMMAND: Command = Command {
 /// Resizes each, and says how many.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     if arguments.operands().is_empty() {
-        return Err(Error::usage("Please supply physical volume(s)"));
+        let what = "Please supply physical volume(s)";
+        return Err(Error::lacking(arguments.command(), what));
     }
     let asked = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
     let least = pv_min_size(work);
     let piece = work.host().config.move_piece();
     let finder = work.finder();
     let (mut done, mut left, mut begun) = (0, 0, 0);
-    let names = Finder::untagged(&work.scan()?, arguments.operands());
-    for name in &finder.distinct(&work.scan()?, &names) {
+    for name in &finder.tagged(&work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let Ok(index) = finder.pv(&scan, name) else {
-            let allowed = finder
-                .device(&scan, name)
-                .map(|at| require_allowed(&scan, at));
-            let why = match allowed {
-                Ok(Err(error)) => error.to_string(),
-                Ok(Ok(())) => format!("Failed to find physical volume \"{name}\"."),
-                Err(_) => format!("Cannot use {name}: device not found"),
-            };
-            work.fail_later(&why);
+            work.fail_later(&finder.lack(&scan, name));
             continue;
         };
+        if let Some(why) = barred(&scan, scan.pv(index), name) {
+            work.fail_later(&why);
+            continue;
+        }
         let request = request(work, &scan, scan.pv(index));
         let mut is_moved = false;
         let resized = work.change(&request, |scan, author| {
@@ -104,8 +98,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             Ok(_) if is_moved => begun += 1,
             Ok(_) => done += 1,
             Err(error) => {
-                left += 1;
                 work.fail_later(&error.to_string());
+                if is_out_of_reach(&scan, scan.pv(index)) {
+                    work.error(&format!("Failed to find physical volume \"{name}\"."));
+                } else {
+                    left += 1;
+                }
             }
         }
     }
@@ -276,11 +274,52 @@ fn orphan(pv: &FoundPv, name: &str, size: PvSize) -> ashlar::Result<Planned> {
         let what = format!("{name}: the size asked for is larger than the device");
         Failure::new(Kind::Refused, what)
     })?;
+    let pretending = (new != size.device).then(|| {
+        let (new, real) = (new.0, size.device.0);
+        Message::warning(format!(
+            "{name}: Pretending size is {new} not {real} sectors."
+        ))
+    });
+    let changed = Message::note(format!("Physical volume \"{name}\" changed"));
     Ok(Planned::from(Change {
         headers: vec![header(pv.uuid, HeaderEdit::DeviceSize(bytes))],
-        messages: vec![Message::note(format!("Physical volume \"{name}\" changed"))],
+        messages: pretending.into_iter().chain([changed]).collect(),
         ..Change::default()
     }))
+}
+
+/// Why a physical volume is not changed whose group is another's, or nobody's.
+pub(super) fn barred(scan: &Scan, pv: &FoundPv, name: &str) -> Option<String> {
+    let group = scan.group_of(pv)?;
+    let why = group.restrictions.iter().find_map(|restriction| {
+        Some(match restriction {
+            Restriction::Exported => "exported",
+            Restriction::Foreign { .. } => "foreign",
+            Restriction::Shared { .. } => "shared",
+            Restriction::Clustered => "clustered",
+            _ => return None,
+        })
+    })?;
+    Some(if why == "clustered" {
+        skipped_cluster(&group.name)
+    } else {
+        format!("Cannot use PV {name} in {why} VG {}.", group.name)
+    })
+}
+
+/// What is said of the group of an old cluster.
+pub(super) fn skipped_cluster(group: &str) -> String {
+    format!(
+        "Skipping clustered VG {group}.\nSee lvmlockd(8) for changing a clvm/clustered VG to a \
+         shared VG."
+    )
+}
+
+/// Whether a physical volume is one of a group that may not be changed: stock does not find it
+/// then.
+pub(super) fn is_out_of_reach(scan: &Scan, pv: &FoundPv) -> bool {
+    let group = scan.group_of(pv);
+    group.is_some_and(|group| !group.restrictions.is_empty())
 }
 
 /// The header of a physical volume without a group is rewritten.

@@ -7,6 +7,7 @@ use ashlar::apply::{Request, Tolerated};
 use ashlar::scan::{Duplicate, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::Uuid;
+use lvm2::model::name::wrongness;
 use lvm2::plan::group::{Insistence, restore_group};
 
 use super::arguments::{CHANGE, FORCE, FS, METADATA_TYPE};
@@ -81,12 +82,20 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let name = match (arguments.operands(), &file) {
         ([name], _) => plain(name).to_owned(),
         ([], Some(file)) if arguments.has(&LIST) => return describe(file, work),
+        ([_, more, ..], _) => {
+            let what = format!("Command does not accept argument: {more}.");
+            return Err(Error::form(what));
+        }
         _ => {
-            return Err(Error::usage(
-                "Please specify a *single* volume group to restore.",
-            ));
+            let what = "Please specify a *single* volume group to restore.";
+            return Err(Error::lacking(arguments.command(), what));
         }
     };
+    if wrongness(&name).is_some() {
+        return Err(Error::usage(format!(
+            "Volume group name \"{name}\" is invalid."
+        )));
+    }
     if arguments.has(&LIST) {
         return list(&name, file.as_deref(), work);
     }
@@ -180,6 +189,29 @@ fn list(name: &str, file: Option<&Path>, work: &mut Work<'_>) -> Result<(), Erro
     Ok(())
 }
 
+/// `Sun Nov 29 20:26:37 2026`, of a time as reports have it.
+fn spoken(time: &str) -> Option<String> {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+    let mut words = time.split(' ');
+    let (date, clock) = (words.next()?, words.next()?);
+    let mut numbers = date.split('-').map(|number| number.parse::<usize>().ok());
+    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    // Days until the month, in a year that begins in March.
+    let shifted = (month + 9) % 12;
+    let of_year = if month < 3 {
+        year.checked_sub(1)?
+    } else {
+        year
+    };
+    let days = of_year * 365 + of_year / 4 - of_year / 100 + of_year / 400;
+    let weekday = (days + (153 * shifted + 2) / 5 + day + 2) % 7;
+    let (weekday, month) = (DAYS[weekday], MONTHS.get(month.checked_sub(1)?)?);
+    Some(format!("{weekday} {month} {day:>2} {clock} {year}"))
+}
+
 /// Whether a file is an archive of the group: `NAME_NUMBER-SALT.vg`.
 fn is_archive(path: &Path, name: &str) -> bool {
     let file = path.file_name().and_then(|file| file.to_str());
@@ -189,11 +221,13 @@ fn is_archive(path: &Path, name: &str) -> bool {
 }
 
 fn describe(file: &Path, work: &mut Work<'_>) -> Result<(), Error> {
+    if !file.exists() {
+        let what = format!("Archive file {} not found.", file.display());
+        return Err(Error::failed(what));
+    }
     let vg = read(file)?;
-    let time = vg
-        .header
-        .creation_time
-        .map(|time| Values::default().time(time));
+    let time = vg.header.creation_time;
+    let time = time.and_then(|time| spoken(&Values::default().time(time)));
     let description = printable(vg.header.description.as_deref().unwrap_or_default());
     work.print(&format!(
         "   \n  File:\t\t{}\n  VG name:    \t{}\n  Description:\t{description}\n  Backup \

@@ -9,14 +9,15 @@ use super::activation::{
     require_usable,
 };
 use super::arguments::{
-    ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, refuse, size, tags,
+    ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, size, tags,
 };
 use super::groups::{Unnamed, each, named};
 use super::profiles::{DETACH_PROFILE, METADATA_PROFILE, changed_profile};
 use super::run::run;
 use super::selection::SELECT;
 use super::vgcreate::{
-    AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV, MAX_PV, SYSTEM_ID, allocation, copies,
+    AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV as NEW_MAX_LV, MAX_PV, SYSTEM_ID,
+    allocation, copies, system_id,
 };
 use super::volumes::IGNORE_SKIP;
 use super::work::{Work, inactive, missing, planned};
@@ -55,13 +56,24 @@ const ACCEPTED: &[Flag] = &[
     Flag::value(
         "autoactivation",
         "String",
-        "Accepted for scripts; nothing is activated by events.",
+        "Accepted for scripts: what -a activates is activated in any case.",
     ),
     flags::READ_ONLY,
 ];
-const UNSUPPORTED: &[Flag] = &[
-    Flag::switch("lockstart", "Not supported: there is no lock manager here."),
-    Flag::switch("lockstop", "Not supported: there is no lock manager here."),
+/// `-l`, as stock calls it here.
+const MAX_LV: Flag = Flag {
+    long: "logicalvolume",
+    ..NEW_MAX_LV
+};
+const PV_COPIES: Flag = Flag::value(
+    "pvmetadatacopies",
+    "0|1|2",
+    "Accepted for scripts, beside other options; pvcreate gives a physical volume its areas.",
+);
+/// What is for a lock manager, which is not there.
+const OF_LOCKS: &[Flag] = &[
+    Flag::switch("lockstart", "Does nothing: there is no lock manager here."),
+    Flag::switch("lockstop", "Does nothing: there is no lock manager here."),
     LOCK_TYPE,
 ];
 
@@ -81,6 +93,7 @@ pub(super) const COMMAND: Command = Command {
             DEL_TAG,
             ALLOC,
             COPIES,
+            PV_COPIES,
             SYSTEM_ID,
             AUTOACTIVATION,
             UUID,
@@ -97,7 +110,7 @@ pub(super) const COMMAND: Command = Command {
         ],
         NOTHING_TO_DO,
         ACCEPTED,
-        UNSUPPORTED,
+        OF_LOCKS,
         CHANGE,
         flags::COMMON,
     ],
@@ -110,7 +123,10 @@ pub(super) const COMMAND: Command = Command {
 
 /// Changes each.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
+    if let Some(what) = lacks_locks(arguments) {
+        work.error(what);
+        return Ok(());
+    }
     let mut attributes = attributes(arguments)?;
     let profile = changed_profile(arguments, work)?;
     attributes.extend(profile.map(|profile| GroupAttribute::Profile(profile.name())));
@@ -119,19 +135,28 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     for flag in NOTHING_TO_DO.iter().filter(|flag| flag.long != "refresh") {
         choice(arguments, flag)?;
     }
-    if attributes.is_empty() && active.is_none() && !is_nothing {
-        return Err(Error::usage(
-            "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, --systemid, \
-             --vgmetadatacopies or --setautoactivation.",
-        ));
+    require_alone(arguments, &attributes, active.is_some() || is_nothing)?;
+    let is_owned = arguments.has(&SYSTEM_ID);
+    if attributes.is_empty() && active.is_none() && !is_nothing && !is_owned {
+        if arguments.has(&PV_COPIES) {
+            return Err(Error::usage("Need one or more command options."));
+        }
+        let what = "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, \
+                    --systemid, --vgmetadatacopies or --setautoactivation.";
+        return Err(Error::lacking(arguments.command(), what));
     }
     let names = named(arguments, Unnamed::All, work)?;
     let own = work.host().config.system_id();
     let is_renewed = attributes.contains(&GroupAttribute::NewUuid);
-    let new_id = arguments.value(&SYSTEM_ID);
+    let new_id = system_id(arguments, work)
+        .map_err(|error| Error::failed(format!("{error}\nUnable to set system ID.")))?;
+    if let Some(id) = &new_id {
+        let id = Some(id.as_str()).filter(|id| !id.is_empty());
+        attributes.push(GroupAttribute::SystemId(id));
+    }
     let sysfs = work.host().sysfs.clone();
     let asked = |group: &str| {
-        let id = new_id?;
+        let id = new_id.as_deref()?;
         (Some(id) != own.as_deref()).then(|| question(group, id))
     };
     each(&names, work, |name, work| {
@@ -159,7 +184,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 ..request
             };
         }
-        if attributes.iter().all(is_tag) {
+        if attributes.iter().all(is_about_nothing_else) {
             request.tolerated.push(Tolerated::Absent);
         }
         let changed = work.change(&request, |scan, author| {
@@ -177,6 +202,31 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         changed.map(drop)
     });
     Ok(())
+}
+
+/// What stock says where there is no lock manager, and ends well.
+fn lacks_locks(arguments: &Arguments) -> Option<&'static str> {
+    let asked = OF_LOCKS.iter().find(|flag| arguments.has(flag))?;
+    Some(if asked.long == LOCK_TYPE.long {
+        "Using lock type requires lvmlockd."
+    } else {
+        "Using lock start and lock stop requires lvmlockd."
+    })
+}
+
+/// Refuses `--systemid` beside other changes, and changes beside what changes no metadata.
+fn require_alone(
+    arguments: &Arguments,
+    attributes: &[GroupAttribute<'_>],
+    is_more: bool,
+) -> Result<(), Error> {
+    match arguments.value(&SYSTEM_ID) {
+        Some(id) if !attributes.is_empty() || is_more => Err(Error::form(format!(
+            "Command does not accept option: --{} {id}.",
+            SYSTEM_ID.long
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What is asked before a group is given away.
@@ -218,53 +268,43 @@ fn attend(
 }
 
 /// Whether it is a change that may be made while physical volumes are missing.
-fn is_tag(attribute: &GroupAttribute<'_>) -> bool {
+fn is_about_nothing_else(attribute: &GroupAttribute<'_>) -> bool {
     matches!(
         attribute,
-        GroupAttribute::AddTag(_) | GroupAttribute::RemoveTag(_)
+        GroupAttribute::AddTag(_) | GroupAttribute::RemoveTag(_) | GroupAttribute::Profile(_)
     )
 }
 
 fn attributes(arguments: &Arguments) -> Result<Vec<GroupAttribute<'_>>, Error> {
+    // In stock's order: the first that is refused is told.
     let mut all = Vec::new();
+    all.extend(number(arguments, &MAX_LV)?.map(GroupAttribute::MaxLv));
+    all.extend(number(arguments, &MAX_PV)?.map(GroupAttribute::MaxPv));
     if let Some(wanted) = choice(arguments, &RESIZEABLE)? {
         all.push(GroupAttribute::Resizing(match wanted {
             Choice::Yes => Resizing::Allowed,
             Choice::No => Resizing::Forbidden,
         }));
     }
+    let removed = tags(arguments, &DEL_TAG)?;
+    all.extend(removed.into_iter().map(GroupAttribute::RemoveTag));
+    let added = tags(arguments, &ADD_TAG)?;
+    all.extend(added.into_iter().map(GroupAttribute::AddTag));
     all.extend(size(arguments, &EXTENT_SIZE, 'm')?.map(GroupAttribute::ExtentSize));
-    all.extend(number(arguments, &MAX_LV)?.map(GroupAttribute::MaxLv));
-    all.extend(number(arguments, &MAX_PV)?.map(GroupAttribute::MaxPv));
-    all.extend(
-        tags(arguments, &ADD_TAG)?
-            .into_iter()
-            .map(GroupAttribute::AddTag),
-    );
-    all.extend(
-        tags(arguments, &DEL_TAG)?
-            .into_iter()
-            .map(GroupAttribute::RemoveTag),
-    );
+    if arguments.has(&UUID) {
+        all.push(GroupAttribute::NewUuid);
+    }
     if arguments.value(&ALLOC) == Some("inherit") {
         all.push(GroupAttribute::Allocation(None));
     } else if let Some(policy) = allocation(arguments)? {
         all.push(GroupAttribute::Allocation(Some(policy)));
     }
     all.extend(copies(arguments)?.map(GroupAttribute::Copies));
-    if let Some(id) = arguments.value(&SYSTEM_ID) {
-        all.push(GroupAttribute::SystemId(
-            Some(id).filter(|id| !id.is_empty()),
-        ));
-    }
     if let Some(wanted) = choice(arguments, &AUTOACTIVATION)? {
         all.push(GroupAttribute::Autoactivation(match wanted {
             Choice::Yes => Autoactivation::Yes,
             Choice::No => Autoactivation::No,
         }));
-    }
-    if arguments.has(&UUID) {
-        all.push(GroupAttribute::NewUuid);
     }
     Ok(all)
 }

@@ -4,7 +4,7 @@ use ashlar::apply::{Request, Tolerated, update_metadata};
 
 use super::groups::{Unnamed, each, named};
 use super::work::Work;
-use crate::args::{Arguments, Error, Flag};
+use crate::args::{Arguments, Error, Flag, flags};
 
 /// `--keep`
 pub(in crate::commands) const KEEP: Flag = Flag::value(
@@ -16,12 +16,20 @@ pub(in crate::commands) const KEEP: Flag = Flag::value(
 
 /// Writes each group again.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let what = match arguments.operands() {
+        [] => Some(format!("option: --{}", flags::UPDATE_METADATA.long)),
+        [_, more, ..] => Some(format!("argument: {more}")),
+        [_] => None,
+    };
+    if let Some(what) = what {
+        return Err(Error::form(format!("Command does not accept {what}.")));
+    }
     let names = named(arguments, Unnamed::Nothing, work)?;
     let keep = arguments.value(&KEEP);
     let finder = work.finder();
     each(&names, work, |name, work| {
         let request = Request {
-            tolerated: vec![Tolerated::Disagreement, Tolerated::Missing],
+            tolerated: vec![Tolerated::Disagreement, Tolerated::Absent],
             ..work.request_of(&[name])
         };
         let written = work.change(&request, |scan, author| {

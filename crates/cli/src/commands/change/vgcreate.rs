@@ -1,10 +1,10 @@
 //! `vgcreate`: physical volumes become a group.
 
-use ashlar::Error as Failure;
 use ashlar::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
+use ashlar::host::clean_system_id;
 use ashlar::scan::{DeviceIndex, PvIndex, Scan};
+use ashlar::{Error as Failure, Kind};
 use lvm2::model::AllocationPolicy;
-use lvm2::model::name::{NameOf, validate};
 use lvm2::plan::Author;
 use lvm2::plan::group::{Member, MetadataCopies, NewGroup, create_group};
 use lvm2::plan::initialise::NewPv;
@@ -12,10 +12,10 @@ use lvm2::plan::logical::Autoactivation;
 use lvm2::{Sectors, Uuid};
 
 use super::arguments::{
-    ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, refuse, size,
-    tags,
+    ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, size, tags,
 };
 use super::finder::Finder;
+use super::groups::{plain, require_new_name};
 use super::profiles::{METADATA_PROFILE, profile};
 use super::pvcreate::{label, permit};
 use super::run::run;
@@ -59,18 +59,19 @@ pub(super) const AUTOACTIVATION: Flag = Flag::value(
     "Whether volumes are activated when the machine starts.",
 );
 /// `-c`
-pub(super) const CLUSTERED: Flag =
-    Flag::value("clustered", "y|n", "Not supported but for n.").short('c');
+const CLUSTERED: Flag = Flag::value(
+    "clustered",
+    "y|n",
+    "Not supported: there is no cluster here.",
+)
+.short('c');
 /// `--locktype`
 pub(super) const LOCK_TYPE: Flag = Flag::value(
     "locktype",
-    "String",
+    "sanlock|dlm|idm|none",
     "Not supported: there is no lock manager here.",
 );
-const UNSUPPORTED: &[Flag] = &[
-    Flag::switch("shared", "Not supported: there is no lock manager here."),
-    LOCK_TYPE,
-];
+const SHARED: Flag = Flag::switch("shared", "Not supported: there is no lock manager here.");
 
 /// `vgcreate`
 pub(super) const COMMAND: Command = Command {
@@ -91,8 +92,9 @@ pub(super) const COMMAND: Command = Command {
             AUTOACTIVATION,
             CLUSTERED,
             METADATA_PROFILE,
+            SHARED,
+            LOCK_TYPE,
         ],
-        UNSUPPORTED,
         NEW_PV,
         CHANGE,
         flags::COMMON,
@@ -106,48 +108,64 @@ pub(super) const COMMAND: Command = Command {
 
 /// Makes the group.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
     let [name, devices @ ..] = arguments.operands() else {
-        return Err(Error::usage("Please enter a new volume group name."));
+        let what = "Please enter a new volume group name.";
+        return Err(Error::lacking(arguments.command(), what));
     };
     if devices.is_empty() {
-        return Err(Error::usage("Please enter at least one physical volume."));
+        let what = "Please enter at least one physical volume.";
+        return Err(Error::lacking(arguments.command(), what));
     }
-    let name = name.strip_prefix("/dev/").unwrap_or(name);
-    if let Err(error) = validate(name, NameOf::VolumeGroup) {
-        return Err(Error::usage(format!(
-            "{error}\nNew volume group name \"{name}\" is invalid."
-        )));
-    }
-    if choice(arguments, &CLUSTERED)? == Some(Choice::Yes) {
-        refuse(arguments, &[CLUSTERED])?;
-    }
+    let new_pv = new_pv(arguments, work)?;
+    let name = plain(name);
     let tags = tags(arguments, &ADD_TAG)?;
     let tags: Vec<String> = tags.into_iter().map(str::to_owned).collect();
     let extent_size = size(arguments, &EXTENT_SIZE, 'm')?;
-    if extent_size == Some(Sectors::ZERO) {
-        return Err(Error::usage("Physical extent size may not be zero"));
+    let allocation = allocation(arguments)?;
+    let asked = (copies(arguments)?, choice(arguments, &AUTOACTIVATION)?);
+    let (copies, autoactivation) = asked;
+    let (max_lv, max_pv) = (number(arguments, &MAX_LV)?, number(arguments, &MAX_PV)?);
+    let profile = profile(arguments, work)?;
+    refuse_shared(arguments)?;
+    require_new_name(name).map_err(Error::usage)?;
+    if arguments.value(&ALLOC) == Some("inherit") {
+        let what = "Volume Group allocation policy cannot inherit from anything";
+        return Err(Error::usage(what));
     }
-    let system_id = match arguments.value(&SYSTEM_ID) {
-        Some(id) => Some(id.to_owned()),
+    match extent_size {
+        Some(Sectors::ZERO) => {
+            return Err(Error::usage("Physical extent size may not be zero"));
+        }
+        Some(size) if size.0 > u64::from(u32::MAX) => {
+            let what = "Physical extent size must be smaller than <2.00 TiB.";
+            return Err(Error::usage(what));
+        }
+        _ => {}
+    }
+    let system_id = match system_id(arguments, work).map_err(Error::usage)? {
+        Some(id) if id.is_empty() => {
+            let what = "A VG without a system ID allows unsafe access from other hosts.";
+            work.warn(what);
+            Some(id)
+        }
+        Some(id) => Some(id),
         None => work.host().config.system_id(),
     };
     let template = NewGroup {
         extent_size: extent_size.unwrap_or_else(|| extent_size_default(work)),
-        max_lv: number(arguments, &MAX_LV)?.unwrap_or(0),
-        max_pv: number(arguments, &MAX_PV)?.unwrap_or(0),
-        allocation: allocation(arguments)?.unwrap_or(AllocationPolicy::Normal),
+        max_lv: max_lv.unwrap_or(0),
+        max_pv: max_pv.unwrap_or(0),
+        allocation: allocation.unwrap_or(AllocationPolicy::Normal),
         tags: &tags,
-        copies: copies(arguments)?.unwrap_or(MetadataCopies::Unmanaged),
+        copies: copies.unwrap_or(MetadataCopies::Unmanaged),
         system_id: system_id.as_deref().filter(|id| !id.is_empty()),
-        autoactivation: match choice(arguments, &AUTOACTIVATION)? {
+        autoactivation: match autoactivation {
             Some(Choice::No) => Autoactivation::No,
             _ => Autoactivation::Yes,
         },
-        profile: profile(arguments, work)?,
+        profile,
         ..NewGroup::new(name, &[])
     };
-    let new_pv = new_pv(arguments, work)?;
     let request = Request {
         new_group: Some(name.to_owned()),
         changes_pvs: true,
@@ -170,6 +188,23 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         })
     })?;
     Ok(())
+}
+
+/// Refuses groups of a lock manager, in stock's words.
+fn refuse_shared(arguments: &Arguments) -> Result<(), Error> {
+    let why = if arguments.has(&CLUSTERED) {
+        "The clustered option is deprecated, see --shared."
+    } else if arguments.has(&SHARED) {
+        "Using a shared lock type requires lvmlockd (lvm.conf use_lvmlockd.)"
+    } else if arguments
+        .value(&LOCK_TYPE)
+        .is_some_and(|kind| kind != "none")
+    {
+        "Using a shared lock type requires lvmlockd."
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(why))
 }
 
 /// What joins a group.
@@ -198,6 +233,17 @@ pub(super) fn joining(
         listed: Vec::new(),
         questions: Vec::new(),
     };
+    let lacks = |name: &&String| finder.device(scan, name).is_err();
+    if names.iter().any(|name| lacks(&name)) {
+        let missing = names.iter().filter(lacks);
+        let lines = missing.map(|name| format!("No device found for {name}."));
+        let what = format!(
+            "{}\nCommand requires all devices to be found. Name them with --devices if they are \
+             images, and see whether a filter hides them.",
+            lines.collect::<Vec<_>>().join("\n")
+        );
+        return Err(Failure::new(Kind::NotFound, what));
+    }
     for name in names {
         let device = finder.device(scan, name)?;
         if let Ok(pv) = finder.pv(scan, name) {
@@ -249,12 +295,45 @@ fn extent_size_default(work: &Work<'_>) -> Sectors {
     kib.map_or(default, |kib| Sectors(kib.saturating_mul(2)))
 }
 
-/// What `--alloc` says.
+/// What `--alloc` says; nothing for `inherit`.
 pub(super) fn allocation(arguments: &Arguments) -> Result<Option<AllocationPolicy>, Error> {
-    let parsed = arguments
-        .value(&ALLOC)
-        .map(|text| AllocationPolicy::from_name(text).ok_or_else(|| invalid(&ALLOC, text)));
-    parsed.transpose()
+    let Some(text) = arguments.value(&ALLOC).filter(|text| *text != "inherit") else {
+        return Ok(None);
+    };
+    let wrong = || {
+        let why = format!("Unrecognised allocation policy {text}");
+        Error::syntax(format!("{why}\n{}", invalid(&ALLOC, text)))
+    };
+    AllocationPolicy::from_name(text)
+        .map(Some)
+        .ok_or_else(wrong)
+}
+
+/// No system ID of a host that has a name of its own begins with it.
+const NO_NAME: &str = "localhost";
+
+/// What `--systemid` says, without the letters that no system ID has.
+pub(super) fn system_id(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<Option<String>, String> {
+    let Some(text) = arguments.value(&SYSTEM_ID) else {
+        return Ok(None);
+    };
+    if text.is_empty() {
+        work.warn("Empty system ID supplied.");
+        return Ok(Some(String::new()));
+    }
+    let id = clean_system_id(text);
+    if id.is_empty() {
+        return Err(format!("WARNING: Invalid system ID format: {text}"));
+    }
+    if id.starts_with(NO_NAME) {
+        return Err(format!(
+            "WARNING: system ID may not begin with the string \"{NO_NAME}\"."
+        ));
+    }
+    Ok(Some(id))
 }
 
 /// What `--vgmetadatacopies` says.

@@ -81,6 +81,7 @@ pub(super) fn import(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
     let mut tolerated = vec![Tolerated::Exported];
     if arguments.has(&FORCE) {
         tolerated.push(Tolerated::Missing);
+        work.warn("Volume groups with missing PVs will be imported with --force.");
     }
     each(&names, work, |name, work| {
         let request = Request {

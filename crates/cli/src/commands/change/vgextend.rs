@@ -34,12 +34,12 @@ pub(super) const COMMAND: Command = Command {
 /// Adds them with one commit.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [group, devices @ ..] = arguments.operands() else {
-        return Err(Error::usage(
-            "Please enter volume group name and physical volume(s)",
-        ));
+        let what = "Please enter volume group name and physical volume(s)";
+        return Err(Error::lacking(arguments.command(), what));
     };
     if devices.is_empty() {
-        return Err(Error::usage("Please enter physical volume(s)"));
+        let what = "Please enter physical volume(s)";
+        return Err(Error::lacking(arguments.command(), what));
     }
     let group = plain(group);
     let finder = work.finder();
@@ -60,6 +60,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let force = arguments.count(&FORCE);
     let request = Request {
         changes_pvs: true,
+        tolerated: vec![Tolerated::Absent],
         ..work.request_of(&[group])
     };
     work.change(&request, |scan, author| {

@@ -11,9 +11,9 @@ use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_part
 use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
-use super::finder::Finder;
 use super::groups::plain;
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
+use super::pvresize::barred;
 use super::run::run;
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -68,33 +68,41 @@ pub(super) const COMMAND: Command = Command {
 /// Removes them.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [group, devices @ ..] = arguments.operands() else {
-        return Err(Error::usage(
-            "Please give volume group name and physical volume paths.",
-        ));
+        let what = "Please give volume group name and physical volume paths.";
+        return Err(Error::lacking(arguments.command(), what));
     };
     let group = plain(group);
+    let is_all = arguments.has(&ALL) || arguments.has(&REMOVE_MISSING);
+    if let (true, [name, ..]) = (is_all, devices) {
+        let what = format!("Command does not accept argument: {name}.");
+        return Err(Error::form(what));
+    }
     if arguments.has(&REMOVE_MISSING) {
         return missing(arguments, group, work);
     }
-    let mut devices = Finder::untagged(&work.scan()?, devices);
-    if arguments.has(&ALL) {
-        if !devices.is_empty() {
-            return Err(Error::usage(
-                "Option --all and physical volume paths mutually exclusive.",
-            ));
-        }
-        devices = all_devices(group, work)?;
-    } else if arguments.operands().len() < 2 {
-        return Err(Error::usage(
-            "Please enter physical volume paths, or option -a.",
-        ));
-    }
     let finder = work.finder();
+    let devices = if arguments.has(&ALL) {
+        all_devices(group, work)?
+    } else if devices.is_empty() {
+        let what = "Please enter physical volume paths, or option -a.";
+        return Err(Error::lacking(arguments.command(), what));
+    } else {
+        finder.tagged(&work.scan()?, devices)
+    };
     let request = Request {
         changes_pvs: true,
         ..work.request_of(&[group])
     };
     for name in &devices {
+        let scan = work.scan()?;
+        let Ok(index) = finder.pv(&scan, name) else {
+            work.fail_later(&finder.lack(&scan, name));
+            continue;
+        };
+        if let Some(why) = barred(&scan, scan.pv(index), name) {
+            work.fail_later(&why);
+            continue;
+        }
         let changed = work.change(&request, |scan, author| {
             let found = scan.find_group(group)?;
             let pv = finder.member(scan, found, name).ok_or_else(|| {

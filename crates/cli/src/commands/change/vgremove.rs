@@ -60,9 +60,17 @@ fn question(found: &FoundVg) -> Option<Question> {
     let relations = Relations::of(vg);
     let visible = vg.lvs().filter(|(id, _)| relations.is_visible(vg, *id));
     let count = visible.count();
+    let missing = found.members.iter();
+    let missing = missing.filter(|member| member.presence.found().is_none());
+    let warning = match missing.count() {
+        0 => String::new(),
+        missing => format!(
+            "  WARNING: {missing} physical volumes are currently missing from the system.\n"
+        ),
+    };
     (count > 0).then(|| Question {
         text: format!(
-            "Do you really want to remove volume group \"{}\" containing {count} logical \
+            "{warning}Do you really want to remove volume group \"{}\" containing {count} logical \
              volumes? [y/n]: ",
             vg.name
         ),

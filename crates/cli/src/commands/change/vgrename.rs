@@ -4,7 +4,7 @@ use ashlar::apply::{Request, Tolerated};
 use lvm2::plan::group::rename_group;
 
 use super::arguments::{CHANGE, FORCE};
-use super::groups::plain;
+use super::groups::{plain, require_new_name};
 use super::run::run;
 use super::work::{Work, inactive, planned};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -25,12 +25,18 @@ pub(super) const COMMAND: Command = Command {
 
 /// Renames it.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let [old, new] = arguments.operands() else {
-        return Err(Error::usage(
-            "Old and new volume group names need specifying",
-        ));
+    let (old, new) = match arguments.operands() {
+        [old, new] => (plain(old), plain(new)),
+        [_, _, third, ..] => {
+            let what = format!("Command does not accept argument: {third}.");
+            return Err(Error::form(what));
+        }
+        _ => {
+            let what = "Old and new volume group names need specifying";
+            return Err(Error::lacking(arguments.command(), what));
+        }
     };
-    let (old, new) = (plain(old), plain(new));
+    require_new_name(new).map_err(Error::failed)?;
     if old == new {
         return Err(Error::failed("Old and new volume group names must differ"));
     }

@@ -1,15 +1,15 @@
 //! `vgsplit` and `vgmerge`: one group becomes two, two become one.
 
 use ashlar::apply::Request;
-use lvm2::model::name::{NameOf, validate};
-use lvm2::plan::group::{SplitInto, SplitOff, merge_groups, split_group};
+use lvm2::model::name::wrongness;
+use lvm2::plan::group::{NewGroupSettings, SplitInto, SplitOff, merge_groups, split_group};
 
-use super::arguments::{ALLOC, CHANGE, METADATA_TYPE, POOL_SPARE, refuse};
+use super::arguments::{ALLOC, CHANGE, METADATA_TYPE, POOL_SPARE, number};
 use super::groups::{members, plain};
 use super::run::run;
-use super::vgcreate::{CLUSTERED, COPIES, MAX_LV, MAX_PV};
+use super::vgcreate::{COPIES, MAX_LV, MAX_PV, allocation, copies};
 use super::work::{Work, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, Target, flags, split_target};
+use crate::args::{Arguments, Command, Error, Example, Flag, Kind, Target, flags, split_target};
 
 const NAME: Flag = Flag::value(
     "name",
@@ -17,7 +17,8 @@ const NAME: Flag = Flag::value(
     "Move the physical volumes that this volume stands on.",
 )
 .short('n');
-const UNSUPPORTED: &[Flag] = &[MAX_LV, MAX_PV, ALLOC, COPIES, CLUSTERED];
+/// What a new group can have besides its name.
+const NEW_GROUP: &[Flag] = &[MAX_LV, MAX_PV, ALLOC, COPIES];
 const LIST: Flag = Flag::switch("list", "Accepted for scripts; see vgdisplay.").short('l');
 
 /// `vgsplit`
@@ -26,11 +27,11 @@ pub(super) const SPLIT: Command = Command {
     summary: "Move physical volumes into another volume group",
     operands: "VG VG [PV ...]",
     description: "Moves physical volumes, with the logical volumes on them, into a new group or \
-        one that there is. No volume may stand on both sides. What a new group can have besides \
-        its name, vgchange sets afterwards.",
+        one that there is. No volume may stand on both sides. What else is asked for is of a new \
+        group.",
     flags: &[
         &[NAME, METADATA_TYPE, POOL_SPARE],
-        UNSUPPORTED,
+        NEW_GROUP,
         CHANGE,
         flags::COMMON,
     ],
@@ -57,11 +58,10 @@ pub(super) const MERGE: Command = Command {
 
 /// Splits.
 pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
+    let command = arguments.command();
     let [from, to, devices @ ..] = arguments.operands() else {
-        return Err(Error::usage(
-            "Existing VG, new VG and physical volumes required.",
-        ));
+        let what = "Existing VG, new VG and physical volumes required.";
+        return Err(Error::lacking(command, what));
     };
     let (from, to) = (plain(from), plain(to));
     let volume = arguments.value(&NAME).map(|name| match split_target(name) {
@@ -70,27 +70,33 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
     });
     match (&volume, devices) {
         (None, []) => {
-            return Err(Error::usage(
-                "Physical volumes, or -n and a volume, required.",
-            ));
+            let what = "Physical volumes, or -n and a volume, required.";
+            return Err(Error::lacking(command, what));
         }
-        (Some(_), [_, ..]) => {
-            return Err(Error::usage(
-                "A volume and physical volumes cannot both be given.",
-            ));
+        (Some(_), [name, ..]) => {
+            let what = format!("Command does not accept argument: {name}.");
+            return Err(Error::form(what));
         }
         _ => {}
     }
+    let asked = NewGroupSettings {
+        max_lv: number(arguments, &MAX_LV)?,
+        max_pv: number(arguments, &MAX_PV)?,
+        allocation: allocation(arguments)?,
+        copies: copies(arguments)?,
+    };
     if from == to {
         return Err(Error::failed(format!(
             "Duplicate volume group name \"{from}\""
         )));
     }
-    validate(to, NameOf::VolumeGroup).map_err(|error| {
-        Error::usage(format!(
-            "{error}\nNew volume group name \"{to}\" is invalid."
-        ))
-    })?;
+    if wrongness(to).is_some() {
+        return Err(Error::failed(format!("Invalid vg name {to}.")));
+    }
+    if arguments.value(&ALLOC) == Some("inherit") {
+        let what = "Volume Group allocation policy cannot inherit from anything";
+        return Err(Error::usage(what));
+    }
     let mut request = Request {
         changes_pvs: true,
         ..work.request_of(&[from, to])
@@ -98,6 +104,10 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
     let exists = work.scan_for(&request)?.groups_named(to).next().is_some();
     if !exists {
         request.new_group = request.groups.pop();
+    } else if NEW_GROUP.iter().any(|flag| arguments.has(flag)) {
+        return Err(Error::failed(format!(
+            "Volume group \"{to}\" exists, but new VG option specified"
+        )));
     }
     let finder = work.finder();
     work.change(&request, |scan, author| {
@@ -110,24 +120,39 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         let into = if exists {
             SplitInto::Existing(&scan.find_group(to)?.model)
         } else {
-            SplitInto::New(to)
+            SplitInto::New(to, asked)
         };
         planned(split_group(&found.model, into, off, author))
-    })?;
+    })
+    .map_err(|error| unread(error, Some(to)))?;
     Ok(())
+}
+
+/// A failure without stock's second sentence about a group, which these commands do not say;
+/// vgsplit has one about the other group instead.
+fn unread(error: Error, to: Option<&str>) -> Error {
+    if error.kind() != Kind::Failed {
+        return error;
+    }
+    let text = error.to_string();
+    let is_other = |line: &&str| !line.starts_with("Cannot process volume group");
+    let mut lines: Vec<&str> = text.lines().filter(is_other).collect();
+    let other = to.map(|to| format!("Failed to read VG {to}."));
+    if let (true, Some(other)) = (lines.len() < text.lines().count(), &other) {
+        lines.push(other);
+    }
+    Error::failed(lines.join("\n"))
 }
 
 /// Merges.
 pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [to, others @ ..] = arguments.operands() else {
-        return Err(Error::usage(
-            "Please enter 2 or more volume groups to merge",
-        ));
+        let what = "Please enter 2 or more volume groups to merge";
+        return Err(Error::lacking(arguments.command(), what));
     };
     if others.is_empty() {
-        return Err(Error::usage(
-            "Please enter 2 or more volume groups to merge",
-        ));
+        let what = "Please enter 2 or more volume groups to merge";
+        return Err(Error::lacking(arguments.command(), what));
     }
     let to = plain(to);
     for from in others {
@@ -144,7 +169,8 @@ pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         work.change(&request, |scan, author| {
             let (to, from) = (scan.find_group(to)?, scan.find_group(from)?);
             planned(merge_groups(&to.model, &from.model, author))
-        })?;
+        })
+        .map_err(|error| unread(error, None))?;
     }
     Ok(())
 }

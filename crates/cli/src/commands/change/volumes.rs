@@ -58,7 +58,7 @@ pub(super) const SKIP: Flag = Flag::value(
 /// `-K`
 pub(super) const IGNORE_SKIP: Flag = Flag::switch(
     "ignoreactivationskip",
-    "Accepted for scripts: nothing is activated by this command.",
+    "Activate also volumes that are marked to be skipped (--setactivationskip y).",
 )
 .short('K');
 /// `--setautoactivation`

@@ -17,6 +17,7 @@ use ashlar::live::{Client, Console, LiveGroup, Stream};
 use ashlar::lock::StockLock;
 use ashlar::log;
 use ashlar::scan::{FoundVg, Options, Restriction, Scan};
+use lvm2::model::name::wrongness;
 use lvm2::plan::{Author, Change, Level, Message};
 use lvm2::{Sectors, Uuid};
 
@@ -112,7 +113,7 @@ impl<'a> Work<'a> {
         } else {
             TestMode::Off
         };
-        let mut work = Self {
+        Ok(Self {
             host,
             disks: Box::new(HostDisks {
                 source: source.clone(),
@@ -138,13 +139,7 @@ impl<'a> Work<'a> {
             locked: None,
             placed: None,
             delegated: None,
-        };
-        if test == TestMode::On && purpose == Purpose::Change {
-            work.error(
-                "TEST MODE: Metadata will NOT be updated and volumes will not be (de)activated.",
-            );
-        }
-        Ok(work)
+        })
     }
 
     /// Keeps the devices file while the command runs, as it `lists` devices there. To be called
@@ -584,7 +579,7 @@ impl Prompt for CommandPrompt<'_> {
 
     fn tell(&mut self, message: &Message) {
         match message.level {
-            Level::Note if self.options.quiet > 0 => {}
+            Level::Note if self.options.quiet >= 2 => {}
             Level::Note => {
                 let text = message.text.replace('\n', "\n  ");
                 let _ = self.console.write(Stream::Out, &format!("  {text}\n"));
@@ -650,10 +645,16 @@ pub(super) fn missing(name: &str, error: &ashlar::Error) -> Error {
     if error.kind() != ashlar::Kind::NotFound {
         return failed(error);
     }
-    Error::failed(format!(
-        "Volume group \"{name}\" not found\nCannot process volume group {name}\nSee vgs, and name \
-         its devices with --devices if it is in images."
-    ))
+    let (why, hint) = if wrongness(name).is_some() {
+        (
+            format!("Volume group name \"{name}\" has invalid characters."),
+            "",
+        )
+    } else {
+        let hint = "\nSee vgs, and name its devices with --devices if it is in images.";
+        (format!("Volume group \"{name}\" not found"), hint)
+    };
+    Error::failed(format!("{why}\nCannot process volume group {name}{hint}"))
 }
 
 /// What the library could not do, as a failure of the command.

@@ -47,6 +47,14 @@ const COMMENTS: Flag = Flag::switch("withcomments", "Say of each setting what is
 const SUMMARY: Flag = Flag::switch("withsummary", "The same as --withcomments.");
 const SPACES: Flag = Flag::switch("withspaces", "Blanks around = and inside of brackets.");
 const VERSIONS: Flag = Flag::switch("withversions", "Say since which release LVM2 has each.");
+const LOCAL_PREAMBLE: Flag = Flag::switch(
+    "withlocalpreamble",
+    "First say what a file of settings of this host is.",
+);
+const GENERAL_PREAMBLE: Flag = Flag::switch(
+    "withgeneralpreamble",
+    "First say what a file of settings is.",
+);
 const METADATA_PROFILE: Flag = Flag::value(
     "metadataprofile",
     "String",
@@ -92,6 +100,8 @@ const COMMAND: Command = Command {
             SUMMARY,
             SPACES,
             VERSIONS,
+            LOCAL_PREAMBLE,
+            GENERAL_PREAMBLE,
             METADATA_PROFILE,
             Flag::switch("unconfigured", "Accepted for scripts."),
         ],
@@ -181,6 +191,12 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
     let shown = shown(wanted, &config, arguments)?;
     let mut out = String::new();
+    if arguments.has(&GENERAL_PREAMBLE) {
+        out += "# Settings of LVM2, as they stand in lvm.conf.\n\n";
+    }
+    if arguments.has(&LOCAL_PREAMBLE) {
+        out += "# Settings of this host alone, as they stand in lvmlocal.conf.\n\n";
+    }
     let said = Said {
         comments: arguments.has(&COMMENTS) || arguments.has(&SUMMARY),
         versions: arguments.has(&VERSIONS),
@@ -199,7 +215,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     };
     let raw = config.tree(reach(arguments));
     for path in arguments.operands() {
-        match at(&shown, path.trim_matches('/')) {
+        match at(&shown, path.trim_start_matches('/')) {
             Some(node) => print(node),
             // What is set and is no setting is there, and is not shown.
             None if wanted == Type::Current && is_in(&raw, path) => {}
@@ -224,10 +240,19 @@ fn wanted(arguments: &Arguments) -> Result<Type, Error> {
         None => Type::Current,
         Some(name) => {
             let of_name = TYPES.iter().find(|(known, _)| *known == name);
-            let invalid = || Error::usage(format!("Invalid argument for --typeconfig: {name}"));
+            let invalid = || Error::syntax(format!("Invalid argument for --typeconfig: {name}"));
             of_name.ok_or_else(invalid)?.1
         }
     };
+    let of_keys = [IGNORE_ADVANCED, IGNORE_UNSUPPORTED];
+    if wanted == Type::Current && of_keys.iter().any(|flag| arguments.has(flag)) {
+        return Err(Error::usage(
+            "--ignoreadvanced and --ignoreunsupported has no effect with --type current",
+        ));
+    }
+    if wanted == Type::Current && arguments.has(&AT) {
+        return Err(Error::usage("--atversion requires --type or --list"));
+    }
     if arguments.has(&MERGED) && !matches!(wanted, Type::Current | Type::Full) {
         return Err(Error::usage(
             "--mergedconfig has no effect without --type current or --type full",

@@ -37,7 +37,7 @@ impl Settings {
         };
         let (mut first, mut second) = ((None, None), (None, None));
         for pair in given.flat_map(str::split_whitespace) {
-            let wrong = || Error::usage(format!("Invalid setting: {pair}"));
+            let wrong = || Error::failed(format!("Invalid setting at: {pair}"));
             let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
             if key == "pv_uuid" {
                 settings.pv_uuid = Some(value.parse().map_err(|_| wrong())?);

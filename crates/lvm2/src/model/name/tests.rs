@@ -1,6 +1,6 @@
 //! The names and tags that LVM2 accepts, and those it keeps for itself.
 
-use super::{NameOf, reserved, validate, validate_chosen, validate_tag};
+use super::{NameOf, reserved, validate, validate_chosen, validate_tag, wrongness};
 
 #[test]
 fn letters_and_lengths() {
@@ -8,6 +8,7 @@ fn letters_and_lengths() {
     let long = "a".repeat(127);
     for good in ["a", "vg0", "A.b_c+d-e", "0", "_", "+", "...", long.as_str()] {
         assert_eq!(validate(good, NameOf::VolumeGroup), Ok(()), "{good}");
+        assert_eq!(wrongness(good), None, "{good}");
     }
     let longer = "a".repeat(128);
     for bad in [
@@ -23,6 +24,7 @@ fn letters_and_lengths() {
         longer.as_str(),
     ] {
         assert!(validate(bad, NameOf::LogicalVolume).is_err(), "{bad}");
+        assert!(wrongness(bad).is_some(), "{bad}");
     }
 }
 

@@ -122,7 +122,9 @@ pub(super) fn require_extent_size(size: Sectors) -> Result<()> {
         return Err(wrong("Physical extent size may not be zero"));
     }
     if size.0 > u64::from(u32::MAX) {
-        return Err(wrong("Physical extent size must be smaller than 2 TiB"));
+        return Err(wrong(
+            "Physical extent size cannot be larger than <2.00 TiB.",
+        ));
     }
     if !size.0.is_power_of_two() && size % EXTENT_SIZE_UNIT != Sectors::ZERO {
         return Err(wrong(

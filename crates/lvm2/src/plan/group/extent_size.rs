@@ -1,7 +1,7 @@
 //! `vgchange -s`: the same bytes in extents of another size.
 //!
-//! Nothing moves, so every boundary between two extents that matters must be one afterwards too.
-//! A rest at the end of a physical volume that fills no extent is lost to it.
+//! Nothing moves, so every boundary between two extents that matters must be one afterwards too,
+//! and as in stock so must the ends of the physical volumes.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -25,6 +25,7 @@ pub(super) fn set_extent_size(draft: &mut Draft, new: Sectors) -> Result<()> {
         return Ok(());
     }
     require_known_segments(&draft.vg)?;
+    require_fit(&draft.vg, old, new)?;
     let convert = |extents: Extents| -> Option<Extents> {
         let sectors = extents.to_sectors(old)?;
         let is_even = sectors % new == Sectors::ZERO;
@@ -74,6 +75,27 @@ pub(super) fn set_extent_size(draft: &mut Draft, new: Sectors) -> Result<()> {
     debug_assert!(is_kept, "no volume changes its size");
     drop(lvs);
     Ok(())
+}
+
+/// Refuses a size that does not divide all physical volumes, in stock's words and order.
+fn require_fit(vg: &VolumeGroup, old: Sectors, new: Sectors) -> Result<()> {
+    let misfit = |count: Extents, name: &str| {
+        let size = count
+            .to_sectors(old)
+            .filter(|size| *size % new != Sectors::ZERO)?;
+        Some(refused(format!(
+            "New size {} for {name} not an exact number of new extents.",
+            size.0
+        )))
+    };
+    let all = vg.pvs().map(|(_, pv)| pv.pe_count.0).sum();
+    let of_group = misfit(Extents(all), &vg.name);
+    if new > old && of_group.is_some() {
+        return Err(refused("New extent size is not a perfect fit"));
+    }
+    let mut pvs = vg.pvs();
+    let of_pvs = || pvs.find_map(|(id, pv)| misfit(pv.pe_count, &pv_name(vg, id)));
+    of_group.or_else(of_pvs).map_or(Ok(()), Err)
 }
 
 fn convert_pvs(vg: &mut VolumeGroup, old: Sectors, new: Sectors) -> Result<()> {

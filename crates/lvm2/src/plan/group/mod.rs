@@ -30,7 +30,7 @@ pub use remove::{VolumesOf, remove_group};
 pub use rename::rename_group;
 pub use restore::{Insistence, restore_group};
 pub use returned::restore_missing;
-pub use split::{SplitInto, SplitOff, split_group};
+pub use split::{NewGroupSettings, SplitInto, SplitOff, split_group};
 
 #[cfg(test)]
 mod tests;

@@ -16,11 +16,12 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::copies::MetadataCopies;
 use super::create::require_name;
 use super::merge::{require_alike, require_limits};
 use super::transplant::transplant;
 use crate::Result;
-use crate::model::{Area, LvId, PvFlag, PvId, Relations, VgFlag, VolumeGroup};
+use crate::model::{AllocationPolicy, Area, LvId, PvFlag, PvId, Relations, VgFlag, VolumeGroup};
 use crate::plan::author::Author;
 use crate::plan::change::{Change, GroupChange, Message, VolumeChange};
 use crate::plan::draft::{
@@ -29,13 +30,33 @@ use crate::plan::draft::{
 };
 use crate::plan::unfinished::{Origin, mark_split};
 
+/// What a new group has other than the one that it comes from, where it is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NewGroupSettings {
+    /// `-l`.
+    pub max_lv: Option<u32>,
+    /// `-p`.
+    pub max_pv: Option<u32>,
+    /// `--alloc`.
+    pub allocation: Option<AllocationPolicy>,
+    /// `--vgmetadatacopies`.
+    pub copies: Option<MetadataCopies>,
+}
+
 /// Where the physical volumes go.
 #[derive(Debug, Clone, Copy)]
 pub enum SplitInto<'a> {
     /// A new group of this name, which the caller knows to be free.
-    New(&'a str),
+    New(&'a str, NewGroupSettings),
     /// A group that there is.
     Existing(&'a VolumeGroup),
+}
+
+impl<'a> SplitInto<'a> {
+    /// A new group like the one that it comes from.
+    pub fn named(name: &'a str) -> Self {
+        Self::New(name, NewGroupSettings::default())
+    }
 }
 
 /// Which physical volumes go.
@@ -79,7 +100,7 @@ pub fn split_group(
     );
     require_limits(&to, &vg.name)?;
     let old = match into {
-        SplitInto::New(_) => None,
+        SplitInto::New(..) => None,
         SplitInto::Existing(other) => Some(other),
     };
     require_names_fit(old, &to)?;
@@ -125,15 +146,16 @@ fn target(
             require_alike(other, vg)?;
             Ok((other.clone(), "Existing"))
         }
-        SplitInto::New(name) => {
+        SplitInto::New(name, asked) => {
             require_name(name)?;
             if name == vg.name {
                 return Err(wrong(format!("Duplicate volume group name \"{name}\"")));
             }
             let mut new = VolumeGroup::new(name, author.uuid(), vg.extent_size);
-            new.max_lv = vg.max_lv;
-            new.max_pv = vg.max_pv;
-            new.allocation = vg.allocation;
+            new.max_lv = asked.max_lv.unwrap_or(vg.max_lv);
+            new.max_pv = asked.max_pv.unwrap_or(vg.max_pv);
+            new.allocation = asked.allocation.unwrap_or(vg.allocation);
+            new.metadata_copies = asked.copies.map(MetadataCopies::number);
             new.system_id.clone_from(&vg.system_id);
             Ok((new, "New"))
         }

@@ -385,7 +385,7 @@ fn groups_are_split_and_merged() {
     let ids = pvs(&vg);
     let split = |off: &[PvId]| {
         let off: BTreeSet<PvId> = off.iter().copied().collect();
-        by_author(|author| split_group(&vg, SplitInto::New("vg2"), SplitOff::Pvs(&off), author))
+        by_author(|author| split_group(&vg, SplitInto::named("vg2"), SplitOff::Pvs(&off), author))
     };
     let error = split(&ids[..1]).expect_err("m stands on two");
     assert_eq!(
@@ -455,8 +455,9 @@ fn groups_are_split_and_merged() {
         split_group(rest, SplitInto::Existing(new), SplitOff::Pvs(&off), author)
     });
     assert_eq!(into.expect("it can").groups.len(), 2);
-    let one =
-        by_author(|author| split_group(&vg, SplitInto::New("vg2"), SplitOff::Volume("m"), author));
+    let one = by_author(|author| {
+        split_group(&vg, SplitInto::named("vg2"), SplitOff::Volume("m"), author)
+    });
     one.expect("a goes along, since it stands there too");
     by_author(|author| merge_groups(&vg, &vg, author)).expect_err("the same");
     let mut other = mirrored();

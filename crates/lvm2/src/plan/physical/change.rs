@@ -106,8 +106,24 @@ fn is_so_already(draft: &mut Draft, pv: PvId, change: PvAttribute<'_>, name: &st
     true
 }
 
+/// What areas are that are so already.
+pub fn already(usage: AreaUse) -> &'static str {
+    match usage {
+        AreaUse::Ignored => "ignored",
+        AreaUse::Used => "marked as in-use",
+    }
+}
+
 fn set_areas(draft: &mut Draft, pv: PvId, usage: AreaUse, areas: &[AreaState]) -> Result<()> {
     let uuid = draft.old.pv(pv).uuid;
+    let is_other = |area: &AreaState| area.pv == uuid && area.usage != usage;
+    if !areas.iter().any(is_other) {
+        let word = already(usage);
+        let name = pv_name(&draft.vg, pv);
+        return Err(refused(format!(
+            "Metadata areas on physical volume \"{name}\" already {word}."
+        )));
+    }
     let is_used_elsewhere = areas
         .iter()
         .any(|area| area.pv != uuid && area.usage == AreaUse::Used);
@@ -117,9 +133,7 @@ fn set_areas(draft: &mut Draft, pv: PvId, usage: AreaUse, areas: &[AreaState]) -
             draft.vg.name
         )));
     }
-    let own = areas
-        .iter()
-        .filter(|area| area.pv == uuid && area.usage != usage);
+    let own = areas.iter().filter(|area| is_other(area));
     draft.areas.extend(own.map(|area| AreaChange {
         pv: area.pv,
         area: area.area,

@@ -8,7 +8,7 @@ mod remove;
 mod resize;
 mod shorten;
 
-pub use change::{Allocatable, PvAttribute, change_pv};
+pub use change::{Allocatable, PvAttribute, already, change_pv};
 pub use defrag::{Defrag, DefragScope, begin_room, plan_defrag, room_needed};
 pub use pack::{movable_volumes, pack_pv};
 pub use pvmove::{

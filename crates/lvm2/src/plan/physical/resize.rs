@@ -42,7 +42,8 @@ impl PvSize {
     }
 }
 
-/// Gives a physical volume another size. `header` is the one from its label.
+/// Gives a physical volume another size. `header` is the one from its label, which keeps the size
+/// that it has; the text then counts from the start of the extents. Both are stock's way.
 pub fn resize_pv(
     vg: &VolumeGroup,
     pv: PvId,
@@ -50,6 +51,35 @@ pub fn resize_pv(
     size: PvSize,
     author: &mut Author<'_>,
 ) -> Result<Change> {
+    let mut draft = resized(vg, pv, header, size)?;
+    let volume = draft.vg.pv_mut(pv);
+    volume.dev_size = Some(size.asked.unwrap_or(size.device) - volume.pe_start);
+    draft.finish(author)
+}
+
+/// Lets a physical volume end earlier, and its label and text say where.
+pub(super) fn cut_pv(
+    vg: &VolumeGroup,
+    pv: PvId,
+    header: &PvHeader,
+    size: PvSize,
+    author: &mut Author<'_>,
+) -> Result<Change> {
+    let mut draft = resized(vg, pv, header, size)?;
+    let new = size.asked.unwrap_or(size.device);
+    draft.vg.pv_mut(pv).dev_size = Some(new);
+    let bytes = new
+        .to_bytes()
+        .ok_or_else(|| Error::new(Kind::Limit, "The device is too large"))?;
+    draft.headers.push(HeaderChange {
+        pv: header.uuid,
+        when: When::AfterCommit,
+        edit: HeaderEdit::DeviceSize(bytes),
+    });
+    draft.finish(author)
+}
+
+fn resized(vg: &VolumeGroup, pv: PvId, header: &PvHeader, size: PvSize) -> Result<Draft> {
     let mut draft = Draft::begin(vg)?;
     require_known_segments(vg)?;
     let name = pv_name(vg, pv);
@@ -82,19 +112,9 @@ pub fn resize_pv(
             )
         }));
     }
-    let volume = draft.vg.pv_mut(pv);
-    volume.pe_count = count;
-    volume.dev_size = Some(new);
-    let bytes = new
-        .to_bytes()
-        .ok_or_else(|| Error::new(Kind::Limit, "The device is too large"))?;
-    draft.headers.push(HeaderChange {
-        pv: header.uuid,
-        when: When::AfterCommit,
-        edit: HeaderEdit::DeviceSize(bytes),
-    });
+    draft.vg.pv_mut(pv).pe_count = count;
     draft.note(format!("Physical volume \"{name}\" changed"));
-    draft.finish(author)
+    Ok(draft)
 }
 
 /// How many extents a physical volume has when it has another size.

@@ -24,7 +24,7 @@ use crate::ondisk::{PvHeader, Span};
 use crate::plan::author::Author;
 use crate::plan::change::{Before, Change, Message, Piece};
 use crate::plan::draft::{pv_name, refused};
-use crate::plan::physical::resize::{PvSize, resize_pv, used_end};
+use crate::plan::physical::resize::{PvSize, cut_pv, used_end};
 use crate::{Bytes, Extents, Result, Sectors};
 
 /// The unit of its end: the largest blocks that disks have.
@@ -63,7 +63,7 @@ pub fn shorten_pv(
         asked: Some(lengths.new),
         least,
     };
-    let mut change = resize_pv(vg, pv, header, size, author)?;
+    let mut change = cut_pv(vg, pv, header, size, author)?;
     let bytes = |sectors: Sectors| sectors.to_bytes().unwrap_or_default();
     assert!(lengths.new < lengths.old, "it becomes shorter");
     let (start, end) = (bytes(lengths.new), bytes(lengths.old));
@@ -103,7 +103,7 @@ fn mend_label(
         asked: Some(end),
         least,
     };
-    let mut change = resize_pv(vg, pv, header, size, author)?;
+    let mut change = cut_pv(vg, pv, header, size, author)?;
     change.messages = vec![Message::note(format!(
         "The label of physical volume {} says that it has {} sectors, and not {}.",
         pv_name(vg, pv),

@@ -102,6 +102,10 @@ fn sizes_follow_the_device() {
     assert_eq!(done(resize(2048 * 201, None)).pv(pv).pe_count.0, 200);
     let small = done(resize(210_000, Some(2048 * 21)));
     assert_eq!(small.pv(pv).pe_count.0, 20);
+    // As in stock, the text counts from the first extent on, and the label stays.
+    assert_eq!(small.pv(pv).dev_size, Some(Sectors(2048 * 20)));
+    let change = resize(210_000, Some(2048 * 21)).expect("it can");
+    assert!(change.headers.is_empty(), "{:?}", change.headers);
     let error = resize(2048 * 20, None).expect_err("later ones are in use");
     assert!(
         error.context.ends_with("as later ones are allocated."),

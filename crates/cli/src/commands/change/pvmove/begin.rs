@@ -10,7 +10,7 @@ use lvm2::{Extents, Sectors, Uuid};
 
 use super::super::finder::Finder;
 use super::super::volumes::{places, policy};
-use super::super::work::{Work, failed, planned};
+use super::super::work::{Work, planned};
 use super::command::{ABORT, ATOMIC, NAME};
 use crate::args::{Arguments, Error, Kind as ErrorKind};
 
@@ -98,7 +98,8 @@ pub(super) fn plain(word: &str) -> &str {
 
 fn group_of<'a>(scan: &'a Scan, finder: &Finder, source: &str) -> Result<&'a FoundVg, Error> {
     let name = plain(source);
-    let found = finder.pv(scan, name).map_err(|error| failed(&error))?;
+    let found = finder.pv(scan, name);
+    let found = found.map_err(|_| Error::usage(finder.lack(scan, name)))?;
     scan.group_of(scan.pv(found)).ok_or_else(|| {
         Error::failed(format!(
             "Physical volume {name} is in no volume group: nothing lies on it."

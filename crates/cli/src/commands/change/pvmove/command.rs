@@ -45,7 +45,15 @@ pub(in crate::commands::change) const COMMAND: Command = Command {
         were begun go on, whoever began them, LVM2 too; it can go on with one of these as well. \
         After a crash a piece is copied again, and nothing is lost.",
     flags: &[
-        &[NAME, ATOMIC, ABORT, BACKGROUND, INTERVAL, ALLOC],
+        &[
+            NAME,
+            ATOMIC,
+            ABORT,
+            BACKGROUND,
+            INTERVAL,
+            ALLOC,
+            flags::NO_UDEV_SYNC,
+        ],
         CHANGE,
         flags::COMMON,
     ],

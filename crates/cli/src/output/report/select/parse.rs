@@ -19,6 +19,8 @@ const DEPTH_MAX: usize = 64;
 pub(crate) enum SelectionError {
     /// The list of fields and operators was asked for.
     Help,
+    /// What is said with nothing behind it.
+    Plain(String),
     /// Anything else.
     Syntax {
         /// What is wrong.
@@ -32,6 +34,7 @@ impl fmt::Display for SelectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Help => f.write_str("the list of fields was asked for"),
+            Self::Plain(message) => f.write_str(message),
             Self::Syntax { message, at } => {
                 write!(f, "{message}\n  Selection syntax error at '{at}'.\n  ")?;
                 f.write_str("Use 'help' for selection to get more help.")
@@ -158,7 +161,9 @@ impl Parser<'_> {
         if self.eat(&[")"]) {
             Ok(node)
         } else {
-            Err(self.error("Syntax error: right parenthesis expected"))
+            let rest = self.rest;
+            let message = format!("Syntax error: right parenthesis expected at '{rest}'");
+            Err(SelectionError::Plain(message))
         }
     }
 
@@ -168,7 +173,7 @@ impl Parser<'_> {
         let end = start.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         let (name, rest) = start.split_at(end.unwrap_or(start.len()));
         if name.is_empty() {
-            return Err(self.error("Expecting a field name"));
+            return Err(self.error("Expecting field name"));
         }
         let Some(field) = self.lookup.field(name) else {
             let known = self
@@ -186,18 +191,28 @@ impl Parser<'_> {
         let operator = self.operator(field)?;
         self.skip_space();
         let test = match (field.kind, operator) {
-            (FieldKind::Text, Operator::Matches(wanted)) => self.regex(wanted)?,
+            (FieldKind::Text, Operator::Matches(wanted)) => {
+                let unread = |error| match error {
+                    SelectionError::Syntax { message, .. } => {
+                        let name = field.name;
+                        let what = "Failed to parse regex value for selection field";
+                        error_at(start, format!("{message}\n  {what} {name}."))
+                    }
+                    other => other,
+                };
+                self.regex(wanted).map_err(unread)?
+            }
             (FieldKind::Text, Operator::Compares(compare)) => {
-                let wanted = self.equality(field, compare)?;
+                let wanted = equality(field, compare)?;
                 self.text_test(field, wanted)?
             }
             (FieldKind::List, Operator::Compares(compare)) => {
-                let wanted = self.equality(field, compare)?;
+                let wanted = equality(field, compare)?;
                 self.list(field, wanted)?
             }
             (FieldKind::Time, Operator::Compares(compare)) => self.time(field, compare, start)?,
             (_, Operator::Compares(compare)) => self.number(field, compare, start)?,
-            (_, Operator::Matches(_)) => return Err(self.incompatible(field)),
+            (_, Operator::Matches(_)) => return Err(incompatible(field)),
         };
         Ok(Node::Test(field, test))
     }
@@ -237,22 +252,6 @@ impl Parser<'_> {
         )))
     }
 
-    fn incompatible(&self, field: &Field) -> SelectionError {
-        let name = field.name;
-        let kind = field.kind.name();
-        self.error(format!(
-            "incompatible comparison type for selection field {name}, which is a {kind}"
-        ))
-    }
-
-    fn equality(&self, field: &Field, compare: Compare) -> Result<Wanted, SelectionError> {
-        match compare {
-            Compare::Equal => Ok(Wanted::Match),
-            Compare::Different => Ok(Wanted::Mismatch),
-            _ => Err(self.incompatible(field)),
-        }
-    }
-
     /// A word in quotes, or up to where a bare word ends.
     fn word(&mut self, closers: &[char]) -> Result<String, SelectionError> {
         if let Some(quote @ ('"' | '\'')) = self.rest.chars().next() {
@@ -280,7 +279,7 @@ impl Parser<'_> {
                 self.rest = rest;
                 Ok(word.to_owned())
             }
-            None => Err(self.error(format!("Missing end quote {close}"))),
+            None => Err(self.error("Missing end quote.")),
         }
     }
 
@@ -372,7 +371,7 @@ impl Parser<'_> {
     ) -> Result<Test, SelectionError> {
         let word = self.word(&[])?;
         if let Some(number) = reserved(field, &word) {
-            let wanted = self.equality(field, compare)?;
+            let wanted = equality(field, compare)?;
             return Ok(Test::Exactly { number, wanted });
         }
         let failed = || {
@@ -424,7 +423,7 @@ impl Parser<'_> {
     ) -> Result<Test, SelectionError> {
         let word = self.word(&[])?;
         if word == "undefined" || word == "unknown" {
-            let wanted = self.equality(field, compare)?;
+            let wanted = equality(field, compare)?;
             return Ok(Test::Exactly {
                 number: UNDEFINED,
                 wanted,
@@ -440,6 +439,21 @@ impl Parser<'_> {
         let (low, high) = (interval.first as f64, interval.last as f64);
         Ok(Test::Number { compare, low, high })
     }
+}
+
+fn equality(field: &Field, compare: Compare) -> Result<Wanted, SelectionError> {
+    match compare {
+        Compare::Equal => Ok(Wanted::Match),
+        Compare::Different => Ok(Wanted::Mismatch),
+        _ => Err(incompatible(field)),
+    }
+}
+
+fn incompatible(field: &Field) -> SelectionError {
+    let (name, kind) = (field.name, field.kind.name());
+    SelectionError::Plain(format!(
+        "dm_report: incompatible comparison type for selection field {name}, which is a {kind}"
+    ))
 }
 
 fn error_at(at: &str, message: impl Into<String>) -> SelectionError {
