@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Usage,
     /// An option, or its value, is none that there is: exit status 3.
     Syntax,
+    /// Options and names do not go together: exit status 3.
+    Form,
     /// There is no such command: exit status 2.
     NoSuchCommand,
     /// The command could not do what was asked: exit status 5.
@@ -45,6 +47,14 @@ impl Error {
     pub(crate) fn syntax(context: impl Into<String>) -> Self {
         Self {
             kind: Kind::Syntax,
+            ..Self::usage(context)
+        }
+    }
+
+    /// Options and names that do not go together.
+    pub(crate) fn form(context: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Form,
             ..Self::usage(context)
         }
     }
@@ -110,7 +120,7 @@ impl Error {
     pub(crate) fn exit_status(&self) -> u8 {
         match self.kind {
             Kind::NoSuchCommand => 2,
-            Kind::Usage | Kind::Syntax => 3,
+            Kind::Usage | Kind::Syntax | Kind::Form => 3,
             Kind::Failed | Kind::Reported => 5,
             // LVM2 ends with at most 5.
             Kind::Incomplete => 6,

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::default_group;
 use super::error::Error;
-use super::flags::{COMMON, DEVICES};
+use super::flags::{COMMON, DEVICES, HELP, LONG_HELP, VERSION};
+use super::forms;
 use super::suggest::{meant, nearest};
 use super::table::{Command, Flag, Takes};
 
@@ -24,6 +25,8 @@ const REPEATED: &[&str] = &[
     "devices",
     "disk",
     "force",
+    "major",
+    "minor",
     "nbd",
     "options",
     "quiet",
@@ -103,6 +106,12 @@ impl Arguments {
     pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let given = self.given.iter();
         given.filter_map(|(long, value)| Some((*long, value.as_deref()?)))
+    }
+
+    /// All options, in their order.
+    pub(super) fn all_given(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+        let given = self.given.iter();
+        given.map(|(long, value)| (*long, value.as_deref()))
     }
 
     /// The files and nodes that the operands name as devices, as paths from `folder`; of
@@ -226,6 +235,12 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
         }
     }
     default_group::apply(command.name, &mut arguments)?;
+    if ![HELP, LONG_HELP, VERSION]
+        .iter()
+        .any(|flag| arguments.has(flag))
+    {
+        forms::check(command.name, &arguments)?;
+    }
     Ok(arguments)
 }
 
