@@ -13,6 +13,7 @@ use super::flags::{COMMON, DEVICES, HELP, LONG_HELP, VERSION};
 use super::forms;
 use super::suggest::{meant, nearest};
 use super::table::{Command, Flag, Takes};
+use super::values;
 
 /// Options that may be given more than once. Stock takes one `--config`; a command that goes to the
 /// owner of its group gets a second one on the way.
@@ -147,11 +148,11 @@ impl Arguments {
             return Err(Error::syntax(message));
         }
         if let (Takes::Value(kind), Some(value)) = (flag.takes, &value) {
-            let digits = value.strip_prefix('+').unwrap_or(value);
+            values::check(self.command(), flag, value)?;
             let fits = match kind {
                 _ if WORDS.contains(&kind) => kind.split('|').any(|word| word == value),
                 "y|n" => value == "y" || value == "n",
-                "Number" => digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty(),
+                "Number" => values::is_number(value),
                 _ => true,
             };
             if !fits {

@@ -206,7 +206,8 @@ pub(super) fn size(
     unit: char,
 ) -> Result<Option<Sectors>, Error> {
     let parsed = arguments.value(flag).map(|text| {
-        let bytes = parse_size(text, unit).map_err(|_| invalid(flag, text))?;
+        let bytes = parse_size(text.trim_start_matches('+'), unit);
+        let bytes = bytes.map_err(|_| invalid(flag, text))?;
         Ok(bytes.whole_sectors())
     });
     parsed.transpose()
