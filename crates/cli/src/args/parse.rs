@@ -19,6 +19,7 @@ use super::values;
 /// owner of its group gets a second one on the way.
 const REPEATED: &[&str] = &[
     "addtag",
+    "cachesettings",
     "config",
     "configreport",
     "debug",

@@ -72,7 +72,7 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
         "type" => Err(format!("WARNING: Unrecognised segment type {value}")),
         "alloc" if value == "inherit" || AllocationPolicy::from_name(value).is_some() => Ok(()),
         "alloc" => Err(format!("Unrecognised allocation policy {value}")),
-        "interval" => plain(is_number(value)),
+        "interval" | "splitmirrors" => plain(is_number(value)),
         "permission" => plain(matches!(value, "r" | "rw" | "wr")),
         "mirrorlog" if matches!(value, "core" | "disk" | "mirrored") => Ok(()),
         "mirrorlog" => Err(format!("Mirror log type \"{value}\" is unknown.")),
