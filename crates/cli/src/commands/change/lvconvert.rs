@@ -19,7 +19,7 @@ use super::convert_snapshot::{
 };
 use super::convert_subject::{converted, require_places, require_types};
 use super::limits::region_size;
-use super::lvcreate::{SNAPSHOT, mirror_log, unknown_type};
+use super::lvcreate::{SNAPSHOT, mirror_log, refuse_types, unknown_type};
 use super::merging::{BACKGROUND, INTERVAL, merge_and_follow};
 use super::run::run;
 use super::volumes::{
@@ -252,6 +252,7 @@ impl Count {
 /// Converts the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
+    refuse_types(arguments)?;
     let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
     require_join(arguments)?;
     if let Some(images) = images_to_merge(arguments, work)? {

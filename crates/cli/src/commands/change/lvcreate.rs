@@ -162,6 +162,7 @@ pub(super) const COMMAND: Command = Command {
 /// Makes the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
+    refuse_types(arguments)?;
     let snapshot = wanted(arguments)?;
     let (group, name) = match &snapshot {
         Some(wanted) => (wanted.group.clone(), wanted.name.clone()),
@@ -516,6 +517,14 @@ pub(super) fn is_known_type(name: &str) -> bool {
         "integrity",
     ];
     known.iter().any(|known| name.starts_with(known))
+}
+
+/// Refuses types that are not made here, by name.
+pub(super) fn refuse_types(arguments: &Arguments) -> Result<(), Error> {
+    match arguments.value(&TYPE) {
+        Some(name) if name != "snapshot" && is_known_type(name) => Err(unknown_type(name)),
+        _ => Ok(()),
+    }
 }
 
 /// An error about a type that we do not make.

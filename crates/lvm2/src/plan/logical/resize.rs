@@ -195,6 +195,7 @@ fn change_size(draft: &mut Draft, vg: &VolumeGroup, resize: &Resize<'_>) -> Resu
         .for_resize(old, &totals, copies, resize.direction, &mut draft.messages)
         .map_err(|error| named(error, vg, id))?;
     let new = resized.extents;
+    assert!(new > Extents::ZERO, "no volume is left without extents");
     let is_full = totals.origin.is_some_and(|origin| old >= origin.store_max);
     if new == old && is_full {
         // As in stock: it has all that it can use, and that is no failure.
