@@ -1,7 +1,7 @@
 //! Which options and names go together: the forms of a command, in `forms.txt`.
 //!
 //! ```text
-//!   what was given ─▸ forms whose needs are met ─▸ that with most of them, then the fewest left
+//!   what was given ─▸ forms whose needs are met ─▸ that of the type, with most needs, few left
 //!                          ╲ none: what the nearest lacks       ╲ what it does not take
 //! ```
 //!
@@ -62,8 +62,9 @@ struct Given<'a> {
     value: Option<&'a str>,
 }
 
-/// How well a form fits: needs that are met, whether a type is among them, and few options left.
-type Fit = (usize, bool, std::cmp::Reverse<usize>);
+/// How well a form fits: whether it needs the type that was given, needs that are met, and few
+/// options left.
+type Fit = (bool, usize, std::cmp::Reverse<usize>);
 
 /// Refuses what is no form of the command.
 pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
@@ -186,7 +187,7 @@ impl Form {
     fn fit(&self, given: &[Given<'_>]) -> Fit {
         let is_of_type = self.needed.iter().any(|choice| choice.long == "type");
         let met = self.met(given, self.names.len());
-        (met, is_of_type, std::cmp::Reverse(self.left(given).count()))
+        (is_of_type, met, std::cmp::Reverse(self.left(given).count()))
     }
 
     /// What was given and it does not take. Of several options of which one is needed each goes
