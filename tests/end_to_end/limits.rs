@@ -230,6 +230,63 @@ fn what_no_kernel_takes_is_refused() {
 }
 
 #[test]
+fn lines_that_are_no_form_are_refused() {
+    // Proves: options and names that do not go together, and values that are none, are refused in
+    // stock's words and with its status, before anything else is wrong.
+    let pair = Pair::new(&[16 * MIB; 2]);
+    pair.both("vgcreate -s 1m vg @0 @1", 0, "");
+    pair.both("lvcreate -an -Zn -Wn -l2 -n a vg", 0, "created");
+    let none = "No command with matching syntax recognised.";
+    for (line, said) in [
+        ("lvcreate -n b vg", none),
+        ("lvcreate -l1 -n b", none),
+        ("lvcreate --type linear -m1 -l1 vg", "option: --mirrors 1."),
+        ("lvcreate -s -m1 -l1 vg/a", "option: --snapshot."),
+        ("lvcreate --type error -l1 vg x", "argument: x."),
+        ("lvcreate -l1 vg/b", "Volume group name expected (no slash)"),
+        ("lvcreate -l1 --nosync vg", "only with mirrors or raids."),
+        ("lvcreate -l1 -i0 vg", "--stripes may not be zero."),
+        ("lvcreate -L 513b vg", "Try using 512 or 1024."),
+        ("lvextend -L 4x vg/a", "Can't parse size argument."),
+        ("lvextend -L +-1 vg/a", "Multiple sign symbols detected."),
+        ("lvextend -l1 a", "Please specify a logical volume path."),
+        ("lvextend -l1 vg/a/b", "Invalid path for Logical Volume."),
+        ("lvreduce -l1 -L1 vg/a", "size or extents but not both."),
+        ("lvrename vg/a", none),
+        ("lvrename a b", "Path required for Logical Volume \"a\"."),
+        ("lvrename vg two/a b", "(\"vg\" or \"two\")"),
+        ("lvchange vg/a", none),
+        ("lvchange --addtag t --resync vg/a", "option: --resync."),
+        ("lvremove", none),
+    ] {
+        pair.both(line, 3, said);
+    }
+    let denied = "Command not permitted on LV vg/a.";
+    for (line, said) in [
+        ("lvconvert -m1 a", "Cannot find VG name for LV a."),
+        ("lvconvert --stripes 2 vg/a", denied),
+        ("lvconvert -s vg/x vg/a", "Couldn't find origin volume x"),
+        ("lvchange --resync vg/a", denied),
+        ("lvchange -pr vg/a/b", "Invalid path for Logical Volume."),
+        (
+            "lvchange -My --minor 1 --minor 2 vg/a",
+            "Option --minor may not be repeated.",
+        ),
+        ("lvextend -l3 vg/x x", "Logical volume x not found in"),
+        (
+            "lvreduce -y -l-5 vg/a",
+            "Unable to reduce vg/a below 1 extent",
+        ),
+        ("lvextend -L 1500k vg/a", "physical extents: 2.00 MiB."),
+    ] {
+        pair.both(line, 5, said);
+    }
+    pair.both("lvchange --resync vg", 0, "not accept LV type linear.");
+    pair.both("lvchange --addtag t two/a @t", 0, "");
+    pair.both("lvchange --addtag t @", 0, "Skipping invalid tag @.");
+}
+
+#[test]
 fn groups_that_are_not_used_here_are_refused() {
     // Proves: of exported groups, groups of other hosts and groups that are not there nothing is
     // activated, refreshed or checked, with stock's status, where they are named; of all groups

@@ -114,7 +114,7 @@ fn checksums_do_not_go_under_whoever_needs_them() {
         ("lvconvert -y --raidintegrity n vg/a", "no checksums"),
         (
             "lvconvert -y --raidintegritymode bitmap vg/a",
-            "--raidintegrity y",
+            "needs --raidintegrity, too",
         ),
         (
             "lvcreate -y --raidintegrity y -l 2 -n b vg",

@@ -9,7 +9,7 @@ pub(crate) enum Kind {
     Usage,
     /// An option, or its value, is none that there is: exit status 3.
     Syntax,
-    /// The command has no form with these options and names: exit status 3.
+    /// Options and names do not go together: exit status 3.
     Form,
     /// There is no such command: exit status 2.
     NoSuchCommand,
@@ -51,7 +51,7 @@ impl Error {
         }
     }
 
-    /// A word that does not go with the others.
+    /// Options and names that do not go together.
     pub(crate) fn form(context: impl Into<String>) -> Self {
         Self {
             kind: Kind::Form,

@@ -4,6 +4,8 @@
 //!   flags.rs + commands/*.rs        what exists: names, value kinds, one sentence each
 //!        │
 //!        ├── parse.rs               words in, `Arguments` out, or a message that names the word
+//!        │      ├── values.rs         whether a value is of its option's kind
+//!        │      ├── forms.rs          whether options and names go together
 //!        │      ├── default_group.rs  the group that LVM_VG_NAME names
 //!        │      └── settings.rs     what they set of the configuration, as values
 //!        ├── help.rs                `--help`
@@ -19,6 +21,7 @@ mod complete;
 mod default_group;
 mod error;
 pub(crate) mod flags;
+mod forms;
 mod help;
 mod man;
 mod name;
@@ -29,6 +32,7 @@ mod size;
 mod source_date;
 mod suggest;
 mod table;
+mod values;
 
 pub(crate) use complete::{Shell, completion};
 pub(crate) use error::{Error, Kind};

@@ -9,14 +9,17 @@ use std::path::{Path, PathBuf};
 
 use super::default_group;
 use super::error::Error;
-use super::flags::{COMMON, DEVICES};
+use super::flags::{COMMON, DEVICES, HELP, LONG_HELP, VERSION};
+use super::forms;
 use super::suggest::{meant, nearest};
 use super::table::{Command, Flag, Takes};
+use super::values;
 
 /// Options that may be given more than once. Stock takes one `--config`; a command that goes to the
 /// owner of its group gets a second one on the way.
 const REPEATED: &[&str] = &[
     "addtag",
+    "cachesettings",
     "config",
     "configreport",
     "debug",
@@ -24,6 +27,8 @@ const REPEATED: &[&str] = &[
     "devices",
     "disk",
     "force",
+    "major",
+    "minor",
     "nbd",
     "options",
     "quiet",
@@ -106,6 +111,12 @@ impl Arguments {
         given.filter_map(|(long, value)| Some((*long, value.as_deref()?)))
     }
 
+    /// All options, in their order.
+    pub(super) fn all_given(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+        let given = self.given.iter();
+        given.map(|(long, value)| (*long, value.as_deref()))
+    }
+
     /// The files and nodes that the operands name as devices, as paths from `folder`; of
     /// `disk.img:2` and `disk.img:0-9`, `disk.img`. None where `--devices` says what there is.
     pub(crate) fn named_devices(&self, folder: &Path) -> Vec<PathBuf> {
@@ -139,11 +150,11 @@ impl Arguments {
             return Err(Error::syntax(message));
         }
         if let (Takes::Value(kind), Some(value)) = (flag.takes, &value) {
-            let digits = value.strip_prefix('+').unwrap_or(value);
+            values::check(self.command(), flag, value)?;
             let fits = match kind {
                 _ if WORDS.contains(&kind) => kind.split('|').any(|word| word == value),
                 "y|n" => value == "y" || value == "n",
-                "Number" => digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty(),
+                "Number" => values::is_number(value),
                 _ => true,
             };
             if !fits {
@@ -246,6 +257,12 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
         }
     }
     default_group::apply(command.name, &mut arguments)?;
+    if ![HELP, LONG_HELP, VERSION]
+        .iter()
+        .any(|flag| arguments.has(flag))
+    {
+        forms::check(command.name, &arguments)?;
+    }
     Ok(arguments)
 }
 

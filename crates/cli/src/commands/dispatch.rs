@@ -91,7 +91,7 @@ pub(super) fn status(outcome: Result<(), Error>, session: &mut Session) -> u8 {
             session.error(&error.to_string());
             session.error("Error during parsing of command line.");
         }
-        Kind::Form | Kind::Failed | Kind::NoSuchCommand => session.error(&error.to_string()),
+        Kind::Failed | Kind::Form | Kind::NoSuchCommand => session.error(&error.to_string()),
     }
     error.exit_status()
 }

@@ -24,6 +24,7 @@ use super::draft::wrong;
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
 pub use parse::parse_size;
+pub(in crate::plan) use resize::BELOW;
 pub use resize::{ResizeTo, Resized};
 
 /// LVM2 counts the extents of a volume in 32 bits.

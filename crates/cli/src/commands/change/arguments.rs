@@ -207,6 +207,13 @@ pub(super) fn size(
 ) -> Result<Option<Sectors>, Error> {
     let parsed = arguments.value(flag).map(|text| {
         let wrong = |why| Error::syntax(format!("{why}\n{}", invalid(flag, text)));
+        // Volumes' commands take a sign where it means nothing.
+        let is_of_volumes = matches!(flag.long, "stripesize" | "chunksize");
+        let text = if is_of_volumes {
+            text.trim_start_matches('+')
+        } else {
+            text
+        };
         if text.starts_with(['+', '-']) {
             return Err(wrong("Size may not be relative/signed."));
         }

@@ -12,9 +12,11 @@ use super::activation::close;
 use super::arguments::{Choice, ZERO, choice, size};
 use super::lvcreate::SNAPSHOT;
 use super::merging::named;
-use super::volumes::{CHUNK_SIZE, TYPE, require_name, single};
-use super::work::{Work, planned};
-use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
+use super::volumes::{
+    CHUNK_SIZE, TYPE, default_group, missing, path, require_group_name, require_name,
+};
+use super::work::{Work, failed, missing as missing_group, planned};
+use crate::args::{Arguments, Error, Flag, LvName};
 use crate::attachment::Runtime;
 use crate::commands::detach::require_unused;
 
@@ -149,17 +151,39 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
              vg0/data vg0/store",
         ));
     };
-    let origin = single(origin)?;
-    let store = match split_target(store) {
-        Target::Vg(lv) => lv,
-        Target::Lv(LvName { vg, lv }) if vg == origin.vg => lv,
-        _ => {
-            return Err(Error::usage(format!(
-                "The origin and the store must be in one volume group: {store} is not in {}.",
-                origin.vg
-            )));
-        }
+    // Either may name the group of both.
+    let (of_origin, origin) = path(origin).map_err(Error::failed)?;
+    let (of_store, store) = path(store).map_err(Error::failed)?;
+    let Some(group) = of_store
+        .or_else(|| of_origin.clone())
+        .or_else(default_group)
+    else {
+        return Err(Error::failed(format!(
+            "Cannot find VG name for LV {store}."
+        )));
     };
+    require_group_name(&group)?;
+    let scan = work.scan()?;
+    let found = scan.find_group(&group);
+    let found = found.map_err(|error| missing_group(&group, &error))?;
+    if found.model.lv_by_name(&store).is_none() {
+        return Err(failed(&missing(&group, &store)));
+    }
+    if let Some(other) = of_origin.filter(|other| *other != group) {
+        return Err(Error::failed(format!(
+            "Please use a single volume group name (\"{other}\" or \"{group}\")."
+        )));
+    }
+    let origin = LvName {
+        vg: group,
+        lv: origin,
+    };
+    if found.model.lv_by_name(&origin.lv).is_none() {
+        return Err(Error::failed(format!(
+            "Couldn't find origin volume {} in Volume group {}.",
+            origin.lv, origin.vg
+        )));
+    }
     // What is reserved is a part of something, and no store.
     require_name("Logical volume name", &store)?;
     let join = Join {

@@ -14,8 +14,6 @@ use crate::args::{Arguments, Error};
 
 /// Device numbers of the kernel have 20 bits for the minor number.
 const MINOR_MAX: u64 = (1 << 20) - 1;
-/// The kernel and the metadata count the sectors of a region in 32 bits.
-const REGION_MAX: Sectors = Sectors(u32::MAX as u64);
 
 /// The minor number that a new volume keeps.
 pub(super) fn new_minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Error> {
@@ -37,6 +35,13 @@ pub(super) fn changed_minor(
     work: &mut Work<'_>,
 ) -> Result<Option<AttributeChange<'static>>, Error> {
     let given = [MINOR, MAJOR].into_iter().find(|flag| arguments.has(flag));
+    for (flag, shown) in [(&MAJOR, "-j|--major"), (&MINOR, "--minor")] {
+        if arguments.count(flag) > 1 {
+            return Err(Error::failed(format!(
+                "Option {shown} may not be repeated."
+            )));
+        }
+    }
     match (choice(arguments, &PERSISTENT)?, given) {
         (Some(Choice::No), Some(flag)) => Err(Error::usage(format!(
             "Command does not accept option: --{}.",
@@ -71,32 +76,11 @@ fn minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Erro
 
 /// `-R`: what one note of a mirror's log covers, if it was given.
 pub(super) fn region_size(arguments: &Arguments) -> Result<Option<Sectors>, Error> {
-    let Some(text) = arguments.value(&REGION_SIZE) else {
-        return Ok(None);
-    };
-    let because = |why: String| Error::syntax(format!("{why}\n{}", invalid(&REGION_SIZE, text)));
-    if text.starts_with('-') {
-        return Err(because("Region size may not be negative.".to_owned()));
-    }
-    let bytes = parse_size(text, 'm');
-    let bytes = bytes.map_err(|_| because("Size requires number argument.".to_owned()))?;
-    let (size, page) = (bytes.whole_sectors(), rustix::param::page_size() as u64);
-    if size > REGION_MAX {
-        return Err(because(format!(
-            "Region size is too big (max {}).",
-            REGION_MAX.0
-        )));
-    }
-    if bytes.0 == 0 {
-        return Err(because("Region size may not be zero.".to_owned()));
-    }
-    if !bytes.0.is_multiple_of(page) {
-        return Err(because(format!(
-            "Region size must be a multiple of machine memory page size ({page} bytes)."
-        )));
-    }
-    if !bytes.0.is_power_of_two() {
-        return Err(because("Region size must be a power of 2.".to_owned()));
-    }
-    Ok(Some(size))
+    let text = arguments.value(&REGION_SIZE);
+    let parsed = text.map(|text| {
+        let bytes = parse_size(text.trim_start_matches('+'), 'm');
+        let bytes = bytes.map_err(|_| invalid(&REGION_SIZE, text))?;
+        Ok(bytes.whole_sectors())
+    });
+    parsed.transpose()
 }

@@ -22,10 +22,10 @@ use super::syncaction::{SYNC_ACTION, check};
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CONTIGUOUS, Chosen, IGNORE_SKIP, MAJOR, MINOR, PERMISSION,
     PERSISTENT, READ_AHEAD, SKIP, allocation, autoactivation, chosen, permission, read_ahead, skip,
-    tags,
+    tags, type_shown,
 };
 use super::work::{Work, failed, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, flags};
+use crate::args::{Arguments, Command, Error, Example, Flag, Target, flags, split_target};
 use crate::commands::open::ACTIVATION_MODE;
 
 const REMOVE_TAG: Flag = Flag::value("deltag", "Tag", "A tag to be removed. May be repeated.");
@@ -125,21 +125,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     changes.extend(read_ahead(arguments, work)?.map(AttributeChange::ReadAhead));
     changes.extend(skip(arguments)?.map(AttributeChange::Skip));
     changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
-    changes.extend(changed_minor(arguments, work)?);
     let profile = changed_profile(arguments, work)?;
     changes.extend(profile.map(|profile| AttributeChange::Profile(profile.name())));
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
     let active = asked(arguments)?;
     let is_about_arrays = is_about_arrays(arguments);
-    let says_nothing = changes.is_empty() && active.is_none() && !is_about_arrays;
-    let is_about_more = [&REFRESH, &RESYNC, &RESET]
-        .into_iter()
-        .any(|flag| arguments.has(flag));
-    if says_nothing && !is_about_more {
-        return Err(Error::usage("Please say what to change; --help lists it."));
-    }
     let mut volumes = chosen(arguments, work)?;
+    if !volumes.is_empty() {
+        changes.extend(changed_minor(arguments, work)?);
+    }
+    require_arrays(&mut volumes, arguments, work)?;
     if active.is_some() || arguments.has(&REFRESH) {
         retain_usable(&mut volumes, arguments, work)?;
     }
@@ -178,6 +174,64 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             work.fail_later(&error.to_string());
         }
     }
+    Ok(())
+}
+
+/// Takes away the volumes that are not of a type for which what is asked is, and says so; of those
+/// that were named that is an error.
+fn require_arrays(
+    volumes: &mut Vec<Chosen>,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let has = |flags: &[&Flag]| flags.iter().any(|flag| arguments.has(flag));
+    let wanted = if has(&[&RESYNC]) {
+        "mirror or raid"
+    } else if has(&[&WRITE_MOSTLY, &WRITE_BEHIND]) {
+        "raid1"
+    } else if has(&[&REBUILD, &MIN_RATE, &MAX_RATE]) {
+        "raid"
+    } else {
+        return Ok(());
+    };
+    let is_of_options = !has(&[&RESYNC, &REBUILD]);
+    let scan = work.scan()?;
+    let groups = arguments
+        .operands()
+        .iter()
+        .filter_map(|word| match split_target(word) {
+            Target::Vg(group) => Some(group),
+            _ => None,
+        });
+    let groups: Vec<String> = groups.collect();
+    let mut kept = Vec::new();
+    for volume in volumes.drain(..) {
+        let (found, id) = volume.find(&scan).map_err(|error| failed(&error))?;
+        let kind = type_shown(&found.model, id);
+        let fits = match wanted {
+            "raid1" => kind == "raid1",
+            "raid" => kind.starts_with("raid"),
+            _ => kind == "mirror" || kind.starts_with("raid"),
+        };
+        // What else is wrong with a group is said by the change.
+        if fits || !found.restrictions.is_empty() {
+            kept.push(volume);
+            continue;
+        }
+        let name = format!("{}/{}", volume.group, volume.name);
+        let why = if is_of_options {
+            format!("Command on LV {name} uses options that require LV types {wanted} .")
+        } else {
+            format!("Command on LV {name} does not accept LV type {kind}.")
+        };
+        // Of a whole group, those that fit are meant.
+        if groups.contains(&volume.group) || arguments.operands().is_empty() {
+            work.error(&why);
+        } else {
+            work.fail_later(&format!("{why}\nCommand not permitted on LV {name}."));
+        }
+    }
+    *volumes = kept;
     Ok(())
 }
 

@@ -17,25 +17,26 @@ use super::convert_reshape::{self, MORE_STRIPES};
 use super::convert_snapshot::{
     MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, merge, require_join, split_off,
 };
+use super::convert_subject::{converted, require_places, require_types};
 use super::limits::region_size;
-use super::lvcreate::{SNAPSHOT, mirror_log, unknown_type};
+use super::lvcreate::{SNAPSHOT, mirror_log, refuse_types, unknown_type};
 use super::merging::{BACKGROUND, INTERVAL, merge_and_follow};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing,
-    places, policy, require_name, single,
+    places, policy, require_name, type_shown,
 };
-use super::work::{Work, failed, planned};
+use super::work::{Work, failed, missing as missing_group, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
 use crate::commands::Session;
 
-const MIRRORS: Flag = Flag::value(
+pub(super) const MIRRORS: Flag = Flag::value(
     "mirrors",
     "[+|-]Number",
     "How many copies there are to be beside the first, or how many more or fewer.",
 )
 .short('m');
-const REPAIR: Flag = Flag::switch(
+pub(super) const REPAIR: Flag = Flag::switch(
     "repair",
     "Let a mirror go on without the copies and the log that are on missing devices; of an array, \
      put other images, on the devices that are named or on any, in the place of those that are \
@@ -48,7 +49,7 @@ pub(super) const USE_OUTDATED: Flag = Flag::value(
      as m_mimage_1: what was written last is lost. Only where no other image is left. May be given \
      for several mirrors.",
 );
-const SPLIT: Flag = Flag::value(
+pub(super) const SPLIT: Flag = Flag::value(
     "splitmirrors",
     "1",
     "Make a copy of a mirror in sync a volume by itself, with the name of --name: the one on the \
@@ -60,7 +61,7 @@ const USE_POLICIES: Flag = Flag::switch(
     "Accepted for scripts: lost copies are not replaced by themselves.",
 );
 
-const TRACK: Flag = Flag::switch(
+pub(super) const TRACK: Flag = Flag::switch(
     "trackchanges",
     "With --splitmirrors 1, of raid1: the copy becomes a volume that can only be read, under its \
      name, as data_rimage_1. When it is merged (--merge) it gets what was written meanwhile, and \
@@ -83,6 +84,14 @@ const UNSUPPORTED: &[Flag] = &[
     Flag::switch("uncache", "Not done yet: caches."),
     Flag::value("vdopool", "LV", "Not done yet: VDO."),
     Flag::switch("startpoll", "Not done: nothing is polled."),
+    Flag::value("readahead", "auto|none|Number", "Not done yet: pools.").short('r'),
+    Flag::value("virtualsize", "Size", "Not done yet: VDO.").short('V'),
+    Flag::value("cachedevice", "PV", "Not done yet: caches."),
+    Flag::value("cachesize", "Size", "Not done yet: caches."),
+    Flag::value("cachemode", "String", "Not done yet: caches."),
+    Flag::value("cachepolicy", "String", "Not done yet: caches."),
+    Flag::value("cachesettings", "String", "Not done yet: caches."),
+    Flag::value("cachemetadataformat", "String", "Not done yet: caches."),
 ];
 
 /// `lvconvert`
@@ -243,6 +252,7 @@ impl Count {
 /// Converts the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
+    refuse_types(arguments)?;
     let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
     require_join(arguments)?;
     if let Some(images) = images_to_merge(arguments, work)? {
@@ -265,7 +275,11 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please provide logical volume path."));
     };
-    let volume = single(volume)?;
+    let volume = converted(volume)?;
+    require_types(arguments, work, &volume)?;
+    if !arguments.has(&INTEGRITY) {
+        require_places(work, &volume, words)?;
+    }
     if is_split_off {
         require_alone(arguments)?;
         return match words {
@@ -400,26 +414,25 @@ fn require_alone(arguments: &Arguments) -> Result<(), Error> {
 }
 
 /// A volume as it is before.
-struct Present {
+pub(super) struct Present {
     copies: usize,
-    kind: String,
+    pub(super) kind: String,
 }
 
-fn present(work: &Work<'_>, volume: &LvName) -> Result<Present, Error> {
+pub(super) fn present(work: &Work<'_>, volume: &LvName) -> Result<Present, Error> {
     let scan = work.scan()?;
     let group = scan
         .find_group(&volume.vg)
-        .map_err(|error| failed(&error))?;
+        .map_err(|error| missing_group(&volume.vg, &error))?;
     let id = group.model.lv_by_name(&volume.lv);
     let id = id.ok_or_else(|| failed(&missing(&volume.vg, &volume.lv)))?;
-    let first = group.model.lv(id).segments.first();
     Ok(Present {
         copies: copies(&group.model, id),
-        kind: first.map_or_else(String::new, |segment| segment.type_name().to_owned()),
+        kind: type_shown(&group.model, id),
     })
 }
 
-fn not_permitted(volume: &LvName, kind: &str) -> Error {
+pub(super) fn not_permitted(volume: &LvName, kind: &str) -> Error {
     let name = format!("{}/{}", volume.vg, volume.lv);
     Error::failed(format!(
         "Command on LV {name} does not accept LV type {kind}.\nCommand not permitted on LV {name}."

@@ -1,12 +1,14 @@
 //! `lvcreate`: a new logical volume.
 
 use lvm2::Sectors;
+use lvm2::model::name::{NameOf, validate};
 use lvm2::model::{LogicalVolume, RaidLevel, ReadAhead};
 use lvm2::plan::display_size;
 use lvm2::plan::logical::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewSnapshot, NewVolume, Permission,
     Skip, Start, Stripes, Zeroing, create_snapshot, create_volume,
 };
+use lvm2::plan::size::SizeArgument;
 
 use super::activation::{ACTIVATE, Activation, activate_new, asked, freeze};
 use super::arguments::{
@@ -16,21 +18,23 @@ use super::arrays::{MAX_RATE, MIN_RATE, level, new_array};
 use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
 use super::limits::{new_minor, region_size};
-use super::new_snapshot::wanted;
+use super::new_snapshot::{Wanted, wanted};
 use super::profiles::{METADATA_PROFILE, profile};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CHUNK_SIZE, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR,
     MIRROR_LOG, MIRRORS, NO_SYNC, PERMISSION, PERSISTENT, READ_AHEAD, REGION_SIZE, SIZE, SKIP,
-    STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, permission, places, policy,
-    read_ahead, require_name, size, skip, tags,
+    STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, path, permission, places,
+    policy, read_ahead, require_name, size, skip, tags,
 };
-use super::work::{Work, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
+use super::work::{Work, missing as missing_group, planned};
+use crate::args::{Arguments, Command, Error, Example, Flag, Kind, flags};
 
 /// As many stripes as LVM2 takes, and the smallest of its stripe sizes.
 const STRIPES_MAX: usize = 128;
 const STRIPE_SIZE_MIN: Sectors = Sectors(8);
+/// The size of stripes where it is not said; no larger than an extent.
+const STRIPE_SIZE_DEFAULT: Sectors = Sectors(128);
 
 /// `-n`
 pub(super) const NAME: Flag = Flag::value(
@@ -158,14 +162,14 @@ pub(super) const COMMAND: Command = Command {
 /// Makes the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse(arguments, UNSUPPORTED)?;
+    refuse_types(arguments)?;
     let snapshot = wanted(arguments)?;
     let (group, name) = match &snapshot {
         Some(wanted) => (wanted.group.clone(), wanted.name.clone()),
         None => names(arguments)?,
     };
+    let size = new_size(arguments, snapshot.as_ref(), work)?;
     let kind = kind(arguments, work)?;
-    let size = size(arguments, Signs::New)?
-        .ok_or_else(|| Error::usage("Please specify either size or extents."))?;
     let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
     let start = match asked(arguments)? {
         None | Some(Activation::Yes | Activation::Auto) => Start::Active,
@@ -179,7 +183,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         cling_tags: &cling_tags,
         permission,
         read_ahead: read_ahead(arguments, work)?.unwrap_or(ReadAhead::Auto),
-        minor: new_minor(arguments, work)?,
+        minor: kept_minor(arguments, &group, work)?,
         skip: skip(arguments)?.unwrap_or(Skip::No),
         autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
         tags: &tags,
@@ -227,6 +231,58 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     Ok(())
 }
 
+/// What is said of the size.
+fn new_size(
+    arguments: &Arguments,
+    snapshot: Option<&Wanted>,
+    work: &Work<'_>,
+) -> Result<SizeArgument, Error> {
+    let asked = size(arguments, Signs::New);
+    match (
+        asked.map_err(|error| and_no_stripes(error, arguments))?,
+        snapshot,
+    ) {
+        (Some(size), _) => Ok(size),
+        (None, None) => Err(Error::usage("Please specify either size or extents.")),
+        (None, Some(wanted)) => {
+            require_group(&wanted.group, work)?;
+            let what = "Please specify either size or extents with snapshots.";
+            Err(Error::failed(what))
+        }
+    }
+}
+
+/// The minor number that it keeps, of which nothing is said before the group is there.
+fn kept_minor(
+    arguments: &Arguments,
+    group: &str,
+    work: &mut Work<'_>,
+) -> Result<Option<u32>, Error> {
+    let flags = [&PERSISTENT, &MINOR];
+    if flags.into_iter().any(|flag| arguments.has(flag)) {
+        require_group(group, work)?;
+    }
+    new_minor(arguments, work)
+}
+
+/// Fails where the group is not there, before what is wrong with its volume is said.
+fn require_group(group: &str, work: &Work<'_>) -> Result<(), Error> {
+    let found = work.scan()?.find_group(group).map(drop);
+    found.map_err(|error| missing_group(group, &error))
+}
+
+/// The same error, with stock's second one.
+fn and_no_stripes(error: Error, arguments: &Arguments) -> Error {
+    let is_zero = |flag: &Flag| {
+        let value = arguments.value(flag).map(|text| text.parse::<u64>());
+        value == Some(Ok(0))
+    };
+    if error.kind() == Kind::Usage && is_zero(&STRIPES) {
+        return Error::usage(format!("{error}\n--stripes may not be zero."));
+    }
+    error
+}
+
 /// The name of the group in which a volume is to be made.
 pub(super) fn group(arguments: &Arguments) -> Result<String, Error> {
     Ok(match wanted(arguments)? {
@@ -237,21 +293,16 @@ pub(super) fn group(arguments: &Arguments) -> Result<String, Error> {
 
 /// The group and the new volume's name, which may have the group in front.
 fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
-    let operand = arguments.operands().first().map(|word| split_target(word));
-    let of_operand = match operand {
-        None => None,
-        Some(Target::Vg(group)) => Some(group),
-        Some(_) => return Err(Error::usage("Please provide a volume group name.")),
+    let (of_name, name) = match arguments.value(&NAME).map(path) {
+        None => (None, None),
+        Some(Err(why)) => return Err(Error::usage(why)),
+        Some(Ok((group, name))) => (group, Some(name)),
     };
-    let Some(asked) = arguments.value(&NAME) else {
-        let group = of_operand.or_else(default_group);
-        let group = group.ok_or_else(|| Error::usage("Please provide a volume group name."))?;
-        return Ok((group, None));
-    };
-    let (of_name, name) = match split_target(asked) {
-        Target::Lv(LvName { vg, lv }) => (Some(vg), lv),
-        _ => (None, asked.to_owned()),
-    };
+    if let Some(name) = &name {
+        require_name("Logical volume name", name)?;
+    }
+    let of_operand = arguments.operands().first().map(|word| operand(word));
+    let of_operand = of_operand.transpose()?;
     if let (Some(one), Some(other)) = (&of_name, &of_operand)
         && one != other
     {
@@ -259,18 +310,35 @@ fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
             "Inconsistent volume group names given: \"{one}\" and \"{other}\""
         )));
     }
-    require_name("Logical volume name", &name)?;
     let group = of_operand.or(of_name).or_else(default_group);
     let group = group.ok_or_else(|| Error::usage("Please provide a volume group name."))?;
-    Ok((group, Some(name)))
+    Ok((group, name))
+}
+
+/// The group that the first word names.
+fn operand(word: &str) -> Result<String, Error> {
+    let plain = word
+        .strip_prefix("/dev/")
+        .unwrap_or(word)
+        .trim_end_matches('/');
+    if word.contains('/') && (plain.is_empty() || plain.contains('/')) {
+        return Err(Error::usage("Volume group name expected (no slash)"));
+    }
+    validate(plain, NameOf::VolumeGroup)
+        .map_err(|_| Error::usage(format!("Volume group name {plain} has invalid characters")))?;
+    Ok(plain.to_owned())
 }
 
 /// What the volume is made of.
 fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
-    let stripes = Stripes {
+    let mut stripes = Stripes {
         count: number(arguments, &STRIPES)?.unwrap_or(1),
         size: size_of(arguments, &STRIPE_SIZE, 'k')?,
     };
+    if stripes.count == 1 && stripes.size.is_some() && !makes_stripes(arguments) {
+        work.note("Ignoring stripesize argument with single stripe.");
+        stripes.size = None;
+    }
     require_stripes(stripes)?;
     let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
     let copies = mirrors.filter(|copies| *copies > 0);
@@ -283,7 +351,20 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
     };
     if let Some(level) = array {
         require_no_log(arguments)?;
-        return new_array(arguments, level);
+        let mut kind = new_array(arguments, level);
+        if let Ok(NewKind::Raid(options)) = &mut kind {
+            match level {
+                RaidLevel::Raid1 if options.stripe_size.take().is_some() => {
+                    work.note("Ignoring stripesize argument for raid1 devices.");
+                }
+                RaidLevel::Raid1 => {}
+                _ if options.stripe_size.is_none() => {
+                    options.stripe_size = Some(default_stripe_size(work));
+                }
+                _ => {}
+            }
+        }
+        return kind;
     }
     for flag in [&MIN_RATE, &MAX_RATE, &INTEGRITY] {
         if arguments.has(flag) {
@@ -293,10 +374,42 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
             )));
         }
     }
-    if stripes.count == 1 && stripes.size.is_some() {
-        work.note("Ignoring stripesize argument with single stripe.");
+    require_redundant(arguments, copies)?;
+    if stripes.count > 1 && stripes.size.is_none() {
+        stripes.size = Some(default_stripe_size(work));
     }
     plain_kind(arguments, work, (stripes, mirrors))
+}
+
+/// Whether a type has stripes that nobody counted.
+fn makes_stripes(arguments: &Arguments) -> bool {
+    let level = arguments.value(&TYPE).and_then(level);
+    let copies = arguments.value(&MIRRORS).unwrap_or_default();
+    level.is_some() || !copies.trim_start_matches(['+', '0']).is_empty()
+}
+
+/// The size of stripes where it is not said, which is told.
+fn default_stripe_size(work: &mut Work<'_>) -> Sectors {
+    work.note(&format!(
+        "Using default stripesize {}.",
+        display_size(STRIPE_SIZE_DEFAULT)
+    ));
+    STRIPE_SIZE_DEFAULT
+}
+
+/// Refuses what only copies and parity have.
+fn require_redundant(arguments: &Arguments, copies: Option<usize>) -> Result<(), Error> {
+    if copies.is_some() || arguments.value(&TYPE) == Some("mirror") {
+        return Ok(());
+    }
+    let flags = [&NO_SYNC, &REGION_SIZE];
+    match flags.into_iter().find(|flag| arguments.has(flag)) {
+        None => Ok(()),
+        Some(flag) => Err(Error::usage(format!(
+            "--{} is supported only with mirrors or raids.",
+            flag.long
+        ))),
+    }
 }
 
 /// What keeps copies with stripes where nothing is said; `None`: a mirror.
@@ -373,6 +486,12 @@ fn plain_kind(
 
 /// Refuses stripes that cannot be, in stock's words and with its status.
 fn require_stripes(stripes: Stripes) -> Result<(), Error> {
+    if stripes.count == 0 {
+        return Err(Error::usage("--stripes may not be zero."));
+    }
+    if stripes.size == Some(Sectors::ZERO) {
+        return Err(Error::usage("--stripesize may not be zero."));
+    }
     if !(1..=STRIPES_MAX).contains(&stripes.count) {
         return Err(Error::usage(format!(
             "Number of stripes ({}) must be between 1 and {STRIPES_MAX}.",
@@ -400,11 +519,19 @@ pub(super) fn is_known_type(name: &str) -> bool {
     known.iter().any(|known| name.starts_with(known))
 }
 
+/// Refuses types that are not made here, by name.
+pub(super) fn refuse_types(arguments: &Arguments) -> Result<(), Error> {
+    match arguments.value(&TYPE) {
+        Some(name) if name != "snapshot" && is_known_type(name) => Err(unknown_type(name)),
+        _ => Ok(()),
+    }
+}
+
 /// An error about a type that we do not make.
 pub(super) fn unknown_type(name: &str) -> Error {
     if is_known_type(name) {
         return Error::failed(format!(
-            "Volumes of type {name} are not made yet: use LVM2 for this."
+            "--type {name} is not supported: leave it out, or use LVM2 for this."
         ));
     }
     Error::usage(format!(

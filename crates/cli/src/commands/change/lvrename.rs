@@ -1,10 +1,11 @@
 //! `lvrename`: another name for a volume.
 
+use lvm2::model::name::{NameOf, validate};
 use lvm2::plan::logical::rename_volume;
 
 use super::arguments::CHANGE;
 use super::run::run;
-use super::volumes::{ACCEPTED, require_name, single};
+use super::volumes::{ACCEPTED, default_group, path, require_name};
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, LvName, Target, flags, split_target};
 
@@ -22,11 +23,21 @@ pub(super) const COMMAND: Command = Command {
     run,
 };
 
+/// Letters that the names of a group and a volume may have together.
+const NAME_MAX: usize = 125;
+
 /// Renames the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let (group, from, to) = names(arguments.operands())?;
     if from == to {
         return Err(Error::usage("Old and new logical volume names must differ"));
+    }
+    // The kernel's name is made of both.
+    let most = NAME_MAX.saturating_sub(group.len());
+    if to.len() > most {
+        return Err(Error::usage(format!(
+            "New logical volume name \"{to}\" may not exceed {most} characters."
+        )));
     }
     require_name("New logical volume name", &to)?;
     let request = work.request_of(&[&group]);
@@ -41,14 +52,29 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 fn names(operands: &[String]) -> Result<(String, String, String), Error> {
     let (group, from, to) = match operands {
         [from, to] => {
-            let LvName { vg, lv } = single(from)?;
-            (vg, lv, to)
+            let invalid = "Please provide a valid volume group name";
+            let (group, lv) =
+                path(from).map_err(|why| Error::usage(format!("{why}\n{invalid}")))?;
+            let Some(group) = group.or_else(default_group) else {
+                return Err(Error::usage(format!(
+                    "Path required for Logical Volume \"{from}\".\n{invalid}"
+                )));
+            };
+            validate(&group, NameOf::VolumeGroup).map_err(|_| Error::usage(invalid))?;
+            (group, lv, to)
         }
         [group, from, to] => {
-            let Target::Vg(group) = split_target(group) else {
-                return Err(Error::usage("Please provide a valid volume group name"));
-            };
-            (group.clone(), within(&group, from)?, to)
+            let plain = group.strip_prefix("/dev/").unwrap_or(group);
+            if let Ok((Some(other), _)) = path(from)
+                && other != plain
+            {
+                return Err(Error::usage(format!(
+                    "Please use a single volume group name (\"{plain}\" or \"{other}\")"
+                )));
+            }
+            validate(plain, NameOf::VolumeGroup)
+                .map_err(|_| Error::usage("Please provide a valid volume group name"))?;
+            (plain.to_owned(), within(plain, from)?, to)
         }
         _ => {
             return Err(Error::usage(
@@ -57,6 +83,9 @@ fn names(operands: &[String]) -> Result<(String, String, String), Error> {
         }
     };
     let to = within(&group, to)?;
+    if to.is_empty() {
+        return Err(Error::usage("New logical volume name may not be blank"));
+    }
     Ok((group, from, to))
 }
 

@@ -167,6 +167,7 @@ fn run_command(
     session: &mut Session,
     direction: ResizeTo,
 ) -> Result<(), Error> {
+    require_one_size(arguments)?;
     if file_system::is_wanted(arguments) {
         file_system::resize(arguments, session, direction)
     } else {
@@ -204,13 +205,15 @@ fn require_supported(arguments: &Arguments, direction: ResizeTo) -> Result<(), E
             "Command does not accept option: --usepolicies.",
         ));
     }
-    let of_size = [&SIZE, &EXTENTS, &STRIPES, &STRIPE_SIZE, &MIRRORS, &TYPE];
-    match of_size.into_iter().find(|flag| arguments.has(flag)) {
-        Some(flag) => Err(Error::usage(format!(
-            "Command does not accept option: --{} with --usepolicies.",
-            flag.long
-        ))),
-        None => Ok(()),
+    Ok(())
+}
+
+/// A size is said in one way, which is asked before anything is looked at.
+fn require_one_size(arguments: &Arguments) -> Result<(), Error> {
+    if arguments.has(&SIZE) && arguments.has(&EXTENTS) {
+        size(arguments, Signs::Both).map(drop)
+    } else {
+        Ok(())
     }
 }
 
@@ -234,6 +237,7 @@ pub(super) fn change_size(
     work: &mut Work<'_>,
     direction: ResizeTo,
 ) -> Result<(), Error> {
+    require_one_size(arguments)?;
     require_supported(arguments, direction)?;
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please specify a logical volume path."));
@@ -266,12 +270,7 @@ pub(super) fn change_size(
     let at_work = work.arrays()?;
     work.change(&request, |scan, author| {
         let found = scan.find_group(&volume.vg)?;
-        if let (Some(asked), Some(id)) = (mirrors, found.model.lv_by_name(&volume.lv))
-            && asked + 1 != copies(&found.model, id)
-        {
-            let what = format!("Cannot change number of mirrors in LV {}.", volume.lv);
-            return Err(ashlar::Error::new(ashlar::Kind::Request, what));
-        }
+        require_copies(found, &volume.lv, mirrors)?;
         let places = places(scan, found, &finder, words)?;
         let is_ours = request.ownership.is_of(found.uuid);
         let mut reader = Activator::new(scan, &host).among_ours(is_ours);
@@ -297,6 +296,20 @@ pub(super) fn change_size(
         told_of_size(planned, (scan, found), &volume.lv, &at_work)
     })?;
     Ok(())
+}
+
+/// Fails where the volume is not there, or is to have another number of copies.
+fn require_copies(found: &FoundVg, name: &str, mirrors: Option<usize>) -> ashlar::Result<()> {
+    let Some(id) = found.model.lv_by_name(name) else {
+        let group = &found.name;
+        let what = format!("Logical volume {name} not found in volume group {group}.");
+        return Err(ashlar::Error::new(ashlar::Kind::NotFound, what));
+    };
+    if mirrors.is_none_or(|asked| asked.checked_add(1) == Some(copies(&found.model, id))) {
+        return Ok(());
+    }
+    let what = format!("Cannot change number of mirrors in LV {name}.");
+    Err(ashlar::Error::new(ashlar::Kind::Request, what))
 }
 
 /// The same plan; where it makes an array larger that nobody uses, images are told first how large

@@ -26,6 +26,7 @@ mod convert_array;
 mod convert_level;
 mod convert_reshape;
 mod convert_snapshot;
+mod convert_subject;
 mod copies;
 mod defrag;
 mod file_system;

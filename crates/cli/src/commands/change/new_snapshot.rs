@@ -3,13 +3,13 @@
 use lvm2::Sectors;
 use lvm2::plan::logical::CHUNK_SIZE_DEFAULT;
 
-use super::arguments::{ZERO, invalid, size};
+use super::arguments::{ZERO, size};
 use super::lvcreate::{NAME, SNAPSHOT, WIPE};
 use super::volumes::{
-    CHUNK_SIZE, CORE_LOG, EXTENTS, MIRROR_LOG, MIRRORS, NO_SYNC, REGION_SIZE, SIZE, TYPE,
-    default_group, require_name,
+    CHUNK_SIZE, CORE_LOG, MIRROR_LOG, MIRRORS, NO_SYNC, REGION_SIZE, TYPE, default_group, path,
+    require_group_name, require_name, require_valid_name,
 };
-use crate::args::{Arguments, Error, LvName, Target, split_target};
+use crate::args::{Arguments, Error};
 
 /// A snapshot that is asked for.
 pub(super) struct Wanted {
@@ -50,11 +50,6 @@ pub(super) fn wanted(arguments: &Arguments) -> Result<Option<Wanted>, Error> {
     }
     let (group, origin, name) = names(arguments)?;
     let chunk_size = chunk_size(arguments)?;
-    if !arguments.has(&SIZE) && !arguments.has(&EXTENTS) {
-        return Err(Error::failed(
-            "Please specify either size or extents with snapshots.",
-        ));
-    }
     Ok(Some(Wanted {
         group,
         origin,
@@ -68,6 +63,9 @@ pub(super) fn chunk_size(arguments: &Arguments) -> Result<Option<Sectors>, Error
     let Some(asked) = size(arguments, &CHUNK_SIZE, 'k')? else {
         return Ok(None);
     };
+    if asked == Sectors::ZERO {
+        return Err(Error::usage("--chunksize may not be zero."));
+    }
     lvm2::plan::logical::require_chunk_size(asked)
         .map(|()| Some(asked))
         .map_err(|error| Error::usage(error.context))
@@ -84,24 +82,13 @@ fn names(arguments: &Arguments) -> Result<(String, String, Option<String>), Erro
             "Please specify a logical volume to act as the snapshot origin.",
         ));
     };
-    let (of_name, name) = match arguments.value(&NAME).map(split_target) {
+    let (of_name, name) = match arguments.value(&NAME).map(path) {
         None => (None, None),
-        Some(Target::Lv(LvName { vg, lv })) => (Some(vg), Some(lv)),
-        Some(Target::Vg(lv)) => (None, Some(lv)),
-        Some(Target::Tag(_)) => {
-            let given = arguments.value(&NAME).unwrap_or_default();
-            return Err(invalid(&NAME, given));
-        }
+        Some(Err(why)) => return Err(Error::usage(why)),
+        Some(Ok((group, name))) => (group, Some(name)),
     };
-    let (of_origin, origin) = match split_target(operand) {
-        Target::Lv(LvName { vg, lv }) => (Some(vg), lv),
-        Target::Vg(lv) => (None, lv),
-        Target::Tag(_) => {
-            return Err(Error::usage(
-                "Please specify a logical volume to act as the snapshot origin.",
-            ));
-        }
-    };
+    let (of_origin, origin) = path(operand).map_err(Error::usage)?;
+    require_valid_name("Logical volume name", &origin)?;
     if let (Some(one), Some(other)) = (&of_origin, &of_name)
         && one != other
     {
@@ -115,5 +102,6 @@ fn names(arguments: &Arguments) -> Result<(String, String, Option<String>), Erro
     let group = of_origin.or(of_name).or_else(default_group);
     let group =
         group.ok_or_else(|| Error::usage("The origin name should include the volume group."))?;
+    require_group_name(&group)?;
     Ok((group, origin, name))
 }

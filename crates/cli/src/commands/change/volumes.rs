@@ -3,7 +3,8 @@
 use ashlar::scan::{FoundVg, Scan};
 use lvm2::Uuid;
 use lvm2::model::{
-    AllocationPolicy, LvId, RaidFamily, ReadAhead, Relations, SegmentType, VolumeGroup, name,
+    AllocationPolicy, LvId, RaidFamily, ReadAhead, Relations, Segment, SegmentType, VolumeGroup,
+    name,
 };
 use lvm2::plan::logical::{Autoactivation, Permission, Skip};
 use lvm2::plan::places::Places;
@@ -200,17 +201,23 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
     }
     let scan = work.scan()?;
     let mut all: Vec<Chosen> = Vec::new();
+    let mut missing_groups: Vec<String> = Vec::new();
     if arguments.operands().is_empty() {
         let groups = scan.groups.iter();
         all.extend(groups.flat_map(|found| volumes(found, |_| true)));
     }
+    let mut has_tags = false;
     for word in arguments.operands() {
         let found = match split_target(word) {
-            Target::Tag(tag) => Ok(tagged(&scan, &tag)),
-            Target::Vg(group) => scan
-                .find_group(&group)
-                .map(|found| volumes(found, |_| true)),
-            Target::Lv(LvName { vg, lv }) => named(&scan, &vg, &lv),
+            Target::Tag(tag) if name::validate_tag(&tag).is_err() => {
+                work.error(&format!("Skipping invalid tag {word}."));
+                continue;
+            }
+            Target::Tag(tag) => {
+                has_tags = true;
+                Ok(tagged(&scan, &tag))
+            }
+            _ => of_word(&scan, word),
         };
         match found {
             Ok(found) => {
@@ -218,7 +225,16 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
                 let new: Vec<Chosen> = found.into_iter().filter(is_new).collect();
                 all.extend(new);
             }
-            Err(error) => work.fail_later(&error.to_string()),
+            Err(Missing::Group(text)) => missing_groups.push(text),
+            Err(Missing::Other(text)) => work.fail_later(&text),
+        }
+    }
+    // Beside tags, which stand for what is in any group, a group that is not there is no failure.
+    for text in missing_groups {
+        if has_tags {
+            work.error(&text);
+        } else {
+            work.fail_later(&text);
         }
     }
     if let Some(criteria) = criteria {
@@ -228,11 +244,41 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
     Ok(all)
 }
 
-fn named(scan: &Scan, group: &str, name: &str) -> ashlar::Result<Vec<Chosen>> {
-    let found = scan.find_group(group)?;
-    let id = found.model.lv_by_name(name);
-    let id = id.ok_or_else(|| missing(group, name))?;
-    Ok(vec![one_of(found, id)])
+/// Why a word names nothing.
+enum Missing {
+    /// There is no such group.
+    Group(String),
+    /// Something else.
+    Other(String),
+}
+
+/// The volumes that a word names, which is no tag.
+fn of_word(scan: &Scan, word: &str) -> Result<Vec<Chosen>, Missing> {
+    let (group, name) = match split_target(word) {
+        Target::Vg(group) if !word.contains('/') || word.starts_with("/dev/") => (group, None),
+        _ => match path(word).map_err(Missing::Other)? {
+            (Some(group), lv) if !group.is_empty() => (group, Some(lv).filter(|lv| !lv.is_empty())),
+            _ => {
+                let what = format!("\"{word}\": Invalid path for Logical Volume.");
+                return Err(Missing::Other(what));
+            }
+        },
+    };
+    require_group_name(&group).map_err(|error| Missing::Other(error.to_string()))?;
+    let found = match scan.find_group(&group) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ashlar::Kind::NotFound => {
+            return Err(Missing::Group(error.to_string()));
+        }
+        Err(error) => return Err(Missing::Other(error.to_string())),
+    };
+    let Some(name) = name else {
+        return Ok(volumes(found, |_| true));
+    };
+    match found.model.lv_by_name(&name) {
+        Some(id) => Ok(vec![one_of(found, id)]),
+        None => Err(Missing::Other(missing(&group, &name).to_string())),
+    }
 }
 
 fn one_of(group: &FoundVg, id: LvId) -> Chosen {
@@ -265,14 +311,47 @@ fn tagged(scan: &Scan, tag: &str) -> Vec<Chosen> {
 
 /// The one volume that a word names: `vg/lv`, or `lv` where the environment names a group.
 pub(super) fn single(word: &str) -> Result<LvName, Error> {
-    match split_target(word) {
-        Target::Lv(name) => Ok(name),
-        Target::Vg(lv) => match default_group() {
-            Some(vg) => Ok(LvName { vg, lv }),
-            None => Err(Error::usage("Please specify a logical volume path.")),
-        },
-        Target::Tag(_) => Err(Error::usage("Please specify a logical volume path.")),
+    let (group, lv) = path(word).map_err(Error::usage)?;
+    require_valid_name("Logical volume name", &lv)?;
+    match group.or_else(default_group) {
+        Some(vg) => require_group_name(&vg).map(|()| LvName { vg, lv }),
+        None => Err(Error::usage("Please specify a logical volume path.")),
     }
+}
+
+/// The group that the path of a volume names, if it does, and the volume. The error is stock's
+/// sentence about what is no path.
+pub(super) fn path(word: &str) -> Result<(Option<String>, String), String> {
+    let invalid = || format!("\"{word}\": Invalid path for Logical Volume.");
+    if let Target::Lv(LvName { vg, lv }) = split_target(word)
+        && word.starts_with("/dev/mapper/")
+    {
+        return Ok((Some(vg), lv));
+    }
+    let plain = word
+        .strip_prefix("/dev/")
+        .map(|rest| rest.trim_start_matches('/'));
+    match plain.unwrap_or(word).split_once('/') {
+        None if plain.is_some() => Err(invalid()),
+        None => Ok((None, word.to_owned())),
+        Some((group, rest)) => {
+            let lv = rest.trim_start_matches('/');
+            if lv.contains('/') || group.is_empty() && !lv.is_empty() {
+                return Err(invalid());
+            }
+            Ok((Some(group.to_owned()), lv.to_owned()))
+        }
+    }
+}
+
+/// Refuses a name of a group that cannot be one, in stock's words.
+pub(super) fn require_group_name(group: &str) -> Result<(), Error> {
+    name::validate(group, name::NameOf::VolumeGroup).map_err(|_| {
+        Error::failed(format!(
+            "Volume group name \"{group}\" has invalid characters.\n\
+             Cannot process volume group {group}"
+        ))
+    })
 }
 
 /// `LVM_VG_NAME`: the group that is meant where none is named.
@@ -287,7 +366,12 @@ pub(super) fn require_name(what: &str, asked: &str) -> Result<(), Error> {
     if let Some(sentence) = name::reservation(asked) {
         return Err(Error::usage(sentence));
     }
-    name::validate_chosen(asked)
+    require_valid_name(what, asked)
+}
+
+/// The same of a name that a volume may already have.
+pub(super) fn require_valid_name(what: &str, asked: &str) -> Result<(), Error> {
+    name::validate(asked, name::NameOf::LogicalVolume)
         .map_err(|error| Error::usage(format!("{what} \"{asked}\" is invalid: {}", error.context)))
 }
 
@@ -422,10 +506,15 @@ pub(super) enum Signs {
 pub(super) fn size(arguments: &Arguments, signs: Signs) -> Result<Option<SizeArgument>, Error> {
     let (flag, text, parsed) = match (arguments.value(&SIZE), arguments.value(&EXTENTS)) {
         (None, None) => return Ok(None),
-        (Some(_), Some(_)) => {
-            return Err(Error::usage(
-                "Please specify either size or extents (not both).",
-            ));
+        (Some(text), Some(_)) => {
+            let is_zero = SizeArgument::from_size(text).is_ok_and(|size| is_zero(&size));
+            return Err(Error::usage(if is_zero {
+                "--size may not be zero."
+            } else if signs == Signs::New {
+                "Please specify either size or extents (not both)."
+            } else {
+                "Please specify either size or extents but not both."
+            }));
         }
         (Some(text), None) => (SIZE, text, SizeArgument::from_size(text)),
         (None, Some(text)) => (EXTENTS, text, SizeArgument::from_extents(text)),
@@ -455,15 +544,18 @@ pub(super) fn size(arguments: &Arguments, signs: Signs) -> Result<Option<SizeArg
     if signs == Signs::New {
         parsed.sign = Sign::Absolute;
     }
-    let is_zero = match parsed.amount {
-        Amount::Size(size) => size.0 == 0,
-        Amount::Extents(extents) => extents.0 == 0,
-        Amount::Percent(percent, _) => percent == 0,
-    };
-    if is_zero {
+    if is_zero(&parsed) {
         return Err(Error::usage(format!("--{} may not be zero.", flag.long)));
     }
     Ok(Some(parsed))
+}
+
+fn is_zero(size: &SizeArgument) -> bool {
+    match size.amount {
+        Amount::Size(size) => size.0 == 0,
+        Amount::Extents(extents) => extents.0 == 0,
+        Amount::Percent(percent, _) => percent == 0,
+    }
 }
 
 /// The places that the words name, or all where there are none.
@@ -481,6 +573,19 @@ pub(super) fn places(
     Places::parse(&group.model, &names, find)
         .map(Some)
         .map_err(ashlar::Error::from)
+}
+
+/// The type of a volume, as stock's refusals name it.
+pub(super) fn type_shown(vg: &VolumeGroup, id: LvId) -> String {
+    if Relations::of(vg).snapshot_of_cow(vg, id).is_some() {
+        return "snapshot".to_owned();
+    }
+    match vg.lv(id).segments.first().map(Segment::type_name) {
+        Some("thin-pool") => "thinpool".to_owned(),
+        Some("cache-pool") => "cachepool".to_owned(),
+        Some("vdo-pool") => "vdopool".to_owned(),
+        other => other.unwrap_or_default().to_owned(),
+    }
 }
 
 /// The copies of a volume: 1 where it is no mirror and no array of copies.

@@ -276,10 +276,13 @@ pub(super) fn new_size(
         size.extents = leave_log(&draft.vg, options, size.extents, shape, space.total());
     }
     let needed = size.extents.0.saturating_mul(shape.copies);
-    if size.exactness == Exactness::Exact && needed > free.0 {
+    // Those of disks from which nothing may be taken are free, too; that there are too few of the
+    // others is the allocator's to say.
+    let all = mirror::all_free_extents(&draft.vg);
+    if size.exactness == Exactness::Exact && needed > all.0 {
         let context = format!(
             "Volume group \"{}\" has insufficient free space ({} extents): {needed} required.",
-            draft.vg.name, free.0
+            draft.vg.name, all.0
         );
         return Err(Error::new(Kind::Space, context));
     }

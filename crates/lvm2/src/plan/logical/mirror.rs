@@ -314,6 +314,12 @@ pub(super) fn remove_log(vg: &mut VolumeGroup, log: LvId) -> Result<()> {
     Ok(())
 }
 
+/// The free extents of a whole group.
+pub(super) fn all_free_extents(vg: &VolumeGroup) -> Extents {
+    let map = AllocationMap::of(vg);
+    vg.pvs().map(|(id, _)| map.free_count(id)).sum()
+}
+
 /// The free extents of a whole group that may be allocated.
 pub(super) fn free_extents(vg: &VolumeGroup) -> Extents {
     let map = AllocationMap::of(vg);

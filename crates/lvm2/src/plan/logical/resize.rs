@@ -22,11 +22,11 @@ use crate::model::{
 };
 use crate::plan::allocate::{Leg, Request, allocate};
 use crate::plan::author::Author;
-use crate::plan::change::{Before, Change};
+use crate::plan::change::{Before, Change, Level, Message};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, require_known_segments, wrong};
 use crate::plan::places::{FreeSpace, Places};
-use crate::plan::size::{Exactness, ResizeTo, SizeArgument, Totals};
+use crate::plan::size::{BELOW, Exactness, ResizeTo, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
@@ -132,6 +132,38 @@ pub fn resize_volume(
     author: &mut Author<'_>,
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
+    match change_size(&mut draft, vg, resize) {
+        Ok(Effect::Resized) => draft.finish(author),
+        Ok(Effect::Nothing) => Ok(Change {
+            messages: draft.messages,
+            ..Change::default()
+        }),
+        Err(error) => Err(after_notes(error, &draft.messages)),
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Resized,
+    /// The volume has all that it can use.
+    Nothing,
+}
+
+/// The same error behind what was told before it, as how a size was rounded.
+fn after_notes(mut error: Error, messages: &[Message]) -> Error {
+    let notes = messages
+        .iter()
+        .filter(|message| message.level == Level::Note);
+    let lines: Vec<&str> = notes
+        .map(|note| note.text.as_str())
+        .chain([error.context.as_str()])
+        .collect();
+    error.context = lines.join("\n");
+    error
+}
+
+fn change_size(draft: &mut Draft, vg: &VolumeGroup, resize: &Resize<'_>) -> Result<Effect> {
     let id = vg.lv_by_name(resize.volume).ok_or_else(|| {
         wrong(format!(
             "Logical volume {} not found in volume group {}.",
@@ -142,7 +174,7 @@ pub fn resize_volume(
         matches!(part, Part::SnapshotOrigin | Part::SnapshotCow)
     })?;
     require_no_merge(vg, id)?;
-    let kind = kind_of(&mut draft, id, resize)?;
+    let kind = kind_of(draft, id, resize)?;
     let old = vg.lv(id).extents();
     let places = resize.places.cloned().unwrap_or_else(|| Places::all(vg));
     let totals = Totals {
@@ -158,19 +190,17 @@ pub fn resize_volume(
         (Some(parts), _) => parts.images.len() as u64,
         (None, _) => u64::from(kind.without_extents().is_none()),
     };
-    let resized =
-        resize
-            .size
-            .for_resize(old, &totals, copies, resize.direction, &mut draft.messages)?;
+    let resized = resize
+        .size
+        .for_resize(old, &totals, copies, resize.direction, &mut draft.messages)
+        .map_err(|error| named(error, vg, id))?;
     let new = resized.extents;
+    assert!(new > Extents::ZERO, "no volume is left without extents");
     let is_full = totals.origin.is_some_and(|origin| old >= origin.store_max);
     if new == old && is_full {
         // As in stock: it has all that it can use, and that is no failure.
-        report(&mut draft, id, old);
-        return Ok(Change {
-            messages: draft.messages,
-            ..Change::default()
-        });
+        report(draft, id, old);
+        return Ok(Effect::Nothing);
     }
     if new < old && resize.direction != ResizeTo::Larger {
         require_known_segments(vg)?;
@@ -178,19 +208,28 @@ pub fn resize_volume(
         if resize.places.is_some() {
             draft.note("Ignoring PVs on command line when reducing.");
         }
-        reduce::reduce(&mut draft, id, new)?;
+        reduce::reduce(draft, id, new)?;
     } else if new > old && resize.direction != ResizeTo::Smaller {
-        extend(&mut draft, id, (resize, kind), new, resized.exactness)?;
+        extend(draft, id, (resize, kind), new, resized.exactness)?;
     } else {
         return Err(no_change(new, old, resize.direction));
     }
-    report(&mut draft, id, old);
-    draft.finish(author)
+    report(draft, id, old);
+    Ok(Effect::Resized)
+}
+
+/// The refusal to take more than there is, with the name of the volume.
+fn named(mut error: Error, vg: &VolumeGroup, id: LvId) -> Error {
+    if error.context.starts_with(BELOW) {
+        let name = format!("Unable to reduce {}/{} below", vg.name, vg.lv(id).name());
+        error.context = error.context.replacen("Unable to reduce below", &name, 1);
+    }
+    error
 }
 
 /// Whether a refusal of [`resize_volume`] says that the volume has the size already.
 pub fn is_of_that_size(refusal: &str) -> bool {
-    refusal.starts_with("New size (") && refusal.contains(MATCHES)
+    refusal.contains("New size (") && refusal.contains(MATCHES)
 }
 
 fn no_change(new: Extents, old: Extents, direction: ResizeTo) -> Error {

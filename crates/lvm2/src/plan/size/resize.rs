@@ -11,6 +11,9 @@ use crate::plan::change::Message;
 use crate::plan::draft::{refused, wrong};
 use crate::{Extents, Result};
 
+/// How the refusal to take as much as there is, or more, begins.
+pub(in crate::plan) const BELOW: &str = "Unable to reduce below 1 extent";
+
 /// Which way a size may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResizeTo {
@@ -58,10 +61,7 @@ impl SizeArgument {
                 .checked_add(amount)
                 .ok_or_else(|| wrong("The new size is too large"))?,
             Sign::Minus if amount >= old => {
-                return Err(refused(format!(
-                    "Unable to reduce below 1 extent: the volume has {} extents",
-                    old.0
-                )));
+                return Err(refused(format!("{BELOW}: it has {} extents.", old.0)));
             }
             Sign::Minus => old - amount,
         };

@@ -1,0 +1,141 @@
+//! Tests of the forms of commands: answers are those of stock LVM2.
+
+use super::{FORMS, forms_of};
+use crate::args::error::Kind;
+use crate::args::parse::parse;
+use crate::args::table::{Command, Flag};
+
+const FLAGS: &[Flag] = &[
+    Flag::value("size", "Size", "").short('L'),
+    Flag::value("extents", "Extents", "").short('l'),
+    Flag::value("type", "Type", ""),
+    Flag::value("mirrors", "Number", "").short('m'),
+    Flag::value("stripes", "Number", "").short('i'),
+    Flag::value("name", "LV", "").short('n'),
+    Flag::switch("snapshot", "").short('s'),
+    Flag::switch("corelog", ""),
+    Flag::value("raidintegrity", "y|n", ""),
+    Flag::switch("thin", ""),
+    Flag::value("addtag", "Tag", ""),
+    Flag::value("persistent", "y|n", ""),
+    Flag::value("minor", "Number", ""),
+    Flag::switch("resync", ""),
+    Flag::value("select", "Criteria", "").short('S'),
+    Flag::value("uuid-seed", "String", ""),
+];
+
+const fn command(name: &'static str) -> Command {
+    Command {
+        name,
+        summary: "",
+        operands: "",
+        description: "",
+        flags: &[FLAGS],
+        examples: &[],
+        run: |_, _| Ok(()),
+    }
+}
+
+const CREATE: Command = command("lvcreate");
+const CHANGE: Command = command("lvchange");
+const REMOVE: Command = command("lvremove");
+
+fn said(command: &Command, line: &str) -> Option<String> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let error = parse(command, &words).err()?;
+    assert_eq!(error.kind(), Kind::Form, "{line}: {error}");
+    Some(error.to_string())
+}
+
+/// Lines that stock takes are taken, with options that only this program has as well.
+#[test]
+fn what_is_a_form_is_taken() {
+    for line in [
+        "-L 1g vg",
+        "-l 1 -n vg/a",
+        "--type linear -m 0 -i 1 -L 1 vg pv pv",
+        "-m 1 -i 2 -L 1 vg",
+        "--type raid5 -i 2 -l 5 vg --uuid-seed x",
+        "--type raid10 -i 2 -m 1 --raidintegrity y -l 6 vg",
+        "-s vg/a",
+        "-s -L 1 vg/a pv",
+        "--thin",
+    ] {
+        assert_eq!(said(&CREATE, line), None, "{line}");
+    }
+    for line in [
+        "--addtag t --persistent n vg",
+        "-S x --resync",
+        "--persistent y --minor 3 vg/a",
+    ] {
+        assert_eq!(said(&CHANGE, line), None, "{line}");
+    }
+    assert_eq!(said(&REMOVE, "-S x"), None);
+}
+
+/// What lacks something is answered with stock's sentence, and what it lacks.
+#[test]
+fn what_is_no_form_is_told_what_it_lacks() {
+    let none = "No command with matching syntax recognised.  Run 'lvcreate --help' for more \
+                information. What comes nearest needs";
+    let lacks = |line: &str, what: &str| {
+        assert_eq!(
+            said(&CREATE, line),
+            Some(format!("{none} {what}, too.")),
+            "{line}"
+        );
+    };
+    lacks("-n a vg", "--size or --extents");
+    lacks("-L 1", "VG");
+    lacks("-L 1 -n a", "VG");
+    lacks("--type raid1 vg", "--size or --extents");
+    let change = said(&CHANGE, "vg/a").unwrap_or_default();
+    assert!(
+        change.ends_with("needs an option that says what to change, too."),
+        "{change}"
+    );
+    assert!(said(&CHANGE, "--persistent y vg").is_some());
+    assert!(said(&REMOVE, "").is_some());
+}
+
+/// Options and names that the form does not take are named.
+#[test]
+fn what_is_left_is_named() {
+    let option = |what: &str| Some(format!("Command does not accept option: --{what}."));
+    assert_eq!(
+        said(&CREATE, "--type linear -m 1 -L 1 vg"),
+        option("mirrors 1")
+    );
+    assert_eq!(said(&CREATE, "-L 1 --corelog vg"), option("mirrorlog"));
+    assert_eq!(said(&CREATE, "-s -m 1 -L 1 vg/a"), option("snapshot"));
+    assert_eq!(
+        said(&CREATE, "--type zero -i 2 -L 1 vg"),
+        option("stripes 2")
+    );
+    assert_eq!(said(&CHANGE, "--addtag t --resync vg"), option("resync"));
+    assert_eq!(
+        said(&CREATE, "--type zero -L 1 vg pv"),
+        Some("Command does not accept argument: pv.".to_owned())
+    );
+}
+
+/// Every line of the file is read as what it says.
+#[test]
+fn the_file_is_read() {
+    let commands = FORMS.lines().filter_map(|line| line.strip_prefix("= "));
+    for command in commands {
+        let forms = forms_of(command).expect(command);
+        assert!(!forms.all.is_empty(), "{command}");
+        assert!(
+            forms.all.iter().all(|form| !form.names.is_empty()),
+            "{command}"
+        );
+    }
+    let rename = forms_of("lvrename").expect("its forms");
+    assert_eq!(rename.all[0].names, ["VG", "LV", "LV_new"]);
+    assert_eq!(rename.all[0].more_names, Some(0));
+    let create = forms_of("lvcreate").expect("its forms");
+    assert_eq!(create.all[2].more_names, None);
+    assert_eq!(create.all[2].names, ["VG"]);
+    assert!(forms_of("vgs").is_none());
+}
