@@ -1,7 +1,7 @@
 //! What scripts written for LVM2 once stopped at: each cause by a short script, in `causes.txt`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tests::{Finished, Scratch, ashlar};
 
@@ -22,7 +22,7 @@ impl Bench {
         }
         let bench = Self { scratch };
         for number in 1..=DISKS {
-            bench.make(&bench.disk(&format!("d{number}")));
+            Self::make(&bench.disk(&format!("d{number}")));
         }
         bench
     }
@@ -31,7 +31,7 @@ impl Bench {
         self.scratch.join("disks").join(name)
     }
 
-    fn make(&self, path: &PathBuf) {
+    fn make(path: &Path) {
         let file = fs::File::create(path).and_then(|file| file.set_len(SIZE));
         file.expect("a disk");
     }
@@ -69,7 +69,7 @@ impl Bench {
             ["back", name] => fs::rename(away(name), self.disk(name)),
             ["copy", from, to] => fs::copy(self.disk(from), self.disk(to)).map(drop),
             ["zero", name] => {
-                self.make(&self.disk(name));
+                Self::make(&self.disk(name));
                 Ok(())
             }
             ["cut", name] => {

@@ -5,10 +5,14 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use tests::{Access, Finished, Group, LoopDevice, Stock};
+use tests::{Access, Finished, Group, LoopDevice, Stock, killing, was_killed};
 
 const MIB: u64 = 1 << 20;
 const SECTOR: u64 = 512;
+/// What writes, and what makes it durable.
+const CALLS: &str = "pwrite64,fdatasync,fsync";
+/// More calls than a repair makes.
+const CALLS_MAX: usize = 200;
 
 /// A group on two disks, its backup, and how the first disk was.
 struct Bench {
@@ -178,4 +182,40 @@ fn what_would_do_harm_is_refused() {
         &area("pv_uuid=AAAAAA-AAAA-AAAA-AAAA-AAAA-AAAA-AAAAAA"),
         "not found in metadata file",
     );
+}
+
+/// Killed at any write the same command makes the disk right, and nothing else is lost by it.
+#[test]
+fn a_killed_repair_is_repeated() {
+    let bench = Bench::new("header_repair_killed");
+    let whole = bench.lists();
+    let mut kills = 0;
+    for call in 1..=CALLS_MAX {
+        bench.damage(8, 2040);
+        let record = bench.group.join("record");
+        let tool = killing(CALLS, call, &record).args(["pvck", "--repair", "-y", "-f"]);
+        let tool = tool.arg(&bench.backup).arg(bench.group.disk(0));
+        let tool = tool
+            .env("ASHLAR_DEVICES", bench.group.join("disks"))
+            .env("LVM_LOCKING_DIR", bench.group.join("locks"))
+            .env("ASHLAR_RUNTIME_DIR", bench.group.join("run"))
+            .env("ASHLAR_IO", "threads");
+        let is_whole = !was_killed(&tool.run());
+        kills += usize::from(!is_whole);
+        let behind = MIB as usize..;
+        assert_eq!(
+            bench.disk()[behind.clone()],
+            bench.good[behind],
+            "call {call}"
+        );
+        if is_whole {
+            assert_eq!(bench.lists(), whole);
+            assert!(kills > 3, "{kills} calls are not all that it makes");
+            return;
+        }
+        let again = bench.repair(&["--repair", "-y"]);
+        assert_eq!(again.code, Some(0), "call {call}: {}", again.complaints());
+        assert_eq!(bench.lists(), whole, "call {call}");
+    }
+    panic!("it makes more than {CALLS_MAX} calls");
 }

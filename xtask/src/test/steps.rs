@@ -15,7 +15,7 @@ const LOOK_MAX: Duration = Duration::from_mins(5);
 /// For what compiles the workspace once.
 const COMPILE_MAX: Duration = Duration::from_mins(30);
 /// For what compiles and tests it.
-const TEST_MAX: Duration = Duration::from_mins(60);
+const TEST_MAX: Duration = Duration::from_hours(1);
 
 /// How long all fuzz targets together are run.
 const FUZZ_SECONDS: u64 = 60;
