@@ -164,7 +164,7 @@ impl Form {
     /// What it needs and was not given.
     fn missing(&self, given: &[Given<'_>], names: usize) -> Vec<String> {
         let options = self.needed.iter().filter(|choice| !choice.is_in(given));
-        let mut missing: Vec<String> = options.map(|choice| choice.shown()).collect();
+        let mut missing: Vec<String> = options.map(Choice::shown).collect();
         if !self.one_of.is_empty() && !self.one_of.iter().any(|choice| choice.is_in(given)) {
             missing.push("an option that says what to change".to_owned());
         }

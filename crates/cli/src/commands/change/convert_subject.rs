@@ -1,5 +1,5 @@
-//! What `lvconvert` is asked to change: the volume by its name, and whether it is of a type for which
-//! what is asked is. All of this is said before anything else is wrong, as by stock.
+//! What `lvconvert` is asked to change: the volume by its name, and whether it is of a type for
+//! which what is asked is. All of this is said before anything else is wrong, as by stock.
 
 use super::checksums::INTEGRITY;
 use super::convert_array::{CHUNK, REPLACE};

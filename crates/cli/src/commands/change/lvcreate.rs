@@ -274,7 +274,7 @@ fn require_group(group: &str, work: &Work<'_>) -> Result<(), Error> {
 /// The same error, with stock's second one.
 fn and_no_stripes(error: Error, arguments: &Arguments) -> Error {
     let is_zero = |flag: &Flag| {
-        let value = arguments.value(flag).map(|text| text.parse::<u64>());
+        let value = arguments.value(flag).map(str::parse::<u64>);
         value == Some(Ok(0))
     };
     if error.kind() == Kind::Usage && is_zero(&STRIPES) {

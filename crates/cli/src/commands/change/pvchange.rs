@@ -58,38 +58,16 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&UUID) {
         work.keep_devices_file(Lists::Nothing)?;
     }
-    let mut names = arguments.operands().to_vec();
-    let criteria = match asked(arguments, About::Pvs, work)? {
-        Asked::Operands => None,
-        Asked::Criteria(criteria) => Some(criteria),
-        Asked::Help => return Ok(()),
+    let Some(names) = chosen(arguments, work)? else {
+        return Ok(());
     };
-    if names.is_empty() && !arguments.has(&ALL) && criteria.is_none() {
-        let what = "Please give a physical volume path, or -a.";
-        return Err(Error::lacking(arguments.command(), what));
-    }
-    require_no_names(arguments, &ALL)?;
-    if arguments.has(&ALL) || names.is_empty() {
-        let scan = work.scan()?;
-        let device = |pv: &FoundPv| scan.device(pv.device).name.clone();
-        names = scan.physical_volumes.iter().map(device).collect();
-    }
     let finder = work.finder();
-    if let Some(criteria) = criteria {
-        let scan = work.scan()?;
-        let met = criteria.pvs(work.scan()?);
-        let name_of = |name: &String| finder.device(&scan, name).map(|at| &scan.device(at).name);
-        names.retain(|name| name_of(name).is_ok_and(|name| met.contains(name)));
-    }
     let (mut done, mut left) = (0, 0);
     for name in &finder.tagged(&work.scan()?, &names) {
         let scan = work.scan()?;
-        let index = match finder.pv(&scan, name) {
-            Ok(index) => index,
-            Err(_) => {
-                work.fail_later(&finder.lack(&scan, name));
-                continue;
-            }
+        let Ok(index) = finder.pv(&scan, name) else {
+            work.fail_later(&finder.lack(&scan, name));
+            continue;
         };
         if let Some(why) = barred(&scan, scan.pv(index), name) {
             work.fail_later(&why);
@@ -126,6 +104,33 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         plural(left)
     ));
     Ok(())
+}
+
+/// The names of the physical volumes that are meant; `None`: the fields were asked for.
+fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<Vec<String>>, Error> {
+    let mut names = arguments.operands().to_vec();
+    let criteria = match asked(arguments, About::Pvs, work)? {
+        Asked::Operands => None,
+        Asked::Criteria(criteria) => Some(criteria),
+        Asked::Help => return Ok(None),
+    };
+    if names.is_empty() && !arguments.has(&ALL) && criteria.is_none() {
+        let what = "Please give a physical volume path, or -a.";
+        return Err(Error::lacking(arguments.command(), what));
+    }
+    require_no_names(arguments, &ALL)?;
+    if arguments.has(&ALL) || names.is_empty() {
+        let scan = work.scan()?;
+        let device = |pv: &FoundPv| scan.device(pv.device).name.clone();
+        names = scan.physical_volumes.iter().map(device).collect();
+    }
+    if let Some(criteria) = criteria {
+        let (scan, finder) = (work.scan()?, work.finder());
+        let met = criteria.pvs(work.scan()?);
+        let name_of = |name: &String| finder.device(&scan, name).map(|at| &scan.device(at).name);
+        names.retain(|name| name_of(name).is_ok_and(|name| met.contains(name)));
+    }
+    Ok(Some(names))
 }
 
 /// Fails where a physical volume belongs to a group that is not to be seen, or went on without it:

@@ -205,17 +205,15 @@ fn which(
         others.any(|pv| pv.uuid == uuid && pv.device != index)
     };
     let mut absent = backup.pvs().filter(|(_, pv)| !is_elsewhere(pv.uuid));
-    match (absent.next(), absent.next()) {
-        (Some((pv, _)), None) => Ok(pv),
-        (_, _) => {
-            let what = format!(
-                "Nothing says which physical volume of {} is {name}.\nNo valid PV UUID, specify a \
-                 PV UUID from metadata in --settings.",
-                backup.name
-            );
-            Err(Failure::new(Kind::NotFound, what))
-        }
+    if let (Some((pv, _)), None) = (absent.next(), absent.next()) {
+        return Ok(pv);
     }
+    let what = format!(
+        "Nothing says which physical volume of {} is {name}.\nNo valid PV UUID, specify a PV UUID \
+         from metadata in --settings.",
+        backup.name
+    );
+    Err(Failure::new(Kind::NotFound, what))
 }
 
 /// An identity must not be given to two.

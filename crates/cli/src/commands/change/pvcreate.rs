@@ -1,5 +1,7 @@
 //! `pvcreate`: devices become physical volumes.
 
+use std::cmp::Ordering;
+
 use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures, plan_device};
 use ashlar::scan::{Content, DeviceIndex, FoundPv, Scan};
 use ashlar::{Error as Failure, Kind};
@@ -121,12 +123,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 fn identity(text: &str) -> Result<Uuid, Error> {
     let count = text.bytes().filter(|byte| *byte != b'-').count();
     text.parse().map_err(|_| {
-        Error::usage(if count > UUID_LEN {
-            "Too many characters to be uuid."
-        } else if count < UUID_LEN {
-            "Couldn't read uuid: incorrect number of characters."
-        } else {
-            "Invalid character in uuid."
+        Error::usage(match count.cmp(&UUID_LEN) {
+            Ordering::Greater => "Too many characters to be uuid.",
+            Ordering::Less => "Couldn't read uuid: incorrect number of characters.",
+            Ordering::Equal => "Invalid character in uuid.",
         })
     })
 }

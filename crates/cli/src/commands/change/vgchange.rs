@@ -138,12 +138,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     require_alone(arguments, &attributes, active.is_some() || is_nothing)?;
     let is_owned = arguments.has(&SYSTEM_ID);
     if attributes.is_empty() && active.is_none() && !is_nothing && !is_owned {
-        if arguments.has(&PV_COPIES) {
-            return Err(Error::usage("Need one or more command options."));
-        }
-        let what = "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, \
-                    --systemid, --vgmetadatacopies or --setautoactivation.";
-        return Err(Error::lacking(arguments.command(), what));
+        return Err(nothing_asked(arguments));
     }
     let names = named(arguments, Unnamed::All, work)?;
     let own = work.host().config.system_id();
@@ -168,14 +163,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
         let mut request = work.request_of(&[name]);
         if new_id.is_some() {
-            if own.is_none() {
-                work.warn("No local system ID is set.");
-            }
-            if asked(name).is_some() {
-                work.warn(&format!(
-                    "Volume group {name} might become inaccessible from this machine."
-                ));
-            }
+            warn_of_loss(name, own.is_none(), asked(name).is_some(), work);
             request.tolerated.push(Tolerated::Foreign);
         }
         if is_renewed {
@@ -202,6 +190,27 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         changed.map(drop)
     });
     Ok(())
+}
+
+/// Says before the system ID of a group changes what that may mean.
+fn warn_of_loss(group: &str, has_none: bool, is_lost: bool, work: &mut Work<'_>) {
+    if has_none {
+        work.warn("No local system ID is set.");
+    }
+    if is_lost {
+        work.warn(&format!(
+            "Volume group {group} might become inaccessible from this machine."
+        ));
+    }
+}
+
+fn nothing_asked(arguments: &Arguments) -> Error {
+    if arguments.has(&PV_COPIES) {
+        return Error::usage("Need one or more command options.");
+    }
+    let what = "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, --systemid, \
+                --vgmetadatacopies or --setautoactivation.";
+    Error::lacking(arguments.command(), what)
 }
 
 /// What stock says where there is no lock manager, and ends well.

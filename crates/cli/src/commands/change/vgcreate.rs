@@ -132,25 +132,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         let what = "Volume Group allocation policy cannot inherit from anything";
         return Err(Error::usage(what));
     }
-    match extent_size {
-        Some(Sectors::ZERO) => {
-            return Err(Error::usage("Physical extent size may not be zero"));
-        }
-        Some(size) if size.0 > u64::from(u32::MAX) => {
-            let what = "Physical extent size must be smaller than <2.00 TiB.";
-            return Err(Error::usage(what));
-        }
-        _ => {}
-    }
-    let system_id = match system_id(arguments, work).map_err(Error::usage)? {
-        Some(id) if id.is_empty() => {
-            let what = "A VG without a system ID allows unsafe access from other hosts.";
-            work.warn(what);
-            Some(id)
-        }
-        Some(id) => Some(id),
-        None => work.host().config.system_id(),
-    };
+    require_extent_size(extent_size)?;
+    let system_id = new_system_id(arguments, work)?;
     let template = NewGroup {
         extent_size: extent_size.unwrap_or_else(|| extent_size_default(work)),
         max_lv: max_lv.unwrap_or(0),
@@ -188,6 +171,29 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         })
     })?;
     Ok(())
+}
+
+fn require_extent_size(size: Option<Sectors>) -> Result<(), Error> {
+    match size {
+        Some(Sectors::ZERO) => Err(Error::usage("Physical extent size may not be zero")),
+        Some(size) if size.0 > u64::from(u32::MAX) => {
+            let what = "Physical extent size must be smaller than <2.00 TiB.";
+            Err(Error::usage(what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The system ID that the group gets: what is said, or this machine's. Empty: it is said that it
+/// gets none.
+fn new_system_id(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<String>, Error> {
+    let Some(id) = system_id(arguments, work).map_err(Error::usage)? else {
+        return Ok(work.host().config.system_id());
+    };
+    if id.is_empty() {
+        work.warn("A VG without a system ID allows unsafe access from other hosts.");
+    }
+    Ok(Some(id))
 }
 
 /// Refuses groups of a lock manager, in stock's words.
