@@ -23,9 +23,12 @@ pub(crate) fn of_environment() -> Option<String> {
     Some(format!("{SETTING}=\"{quoted}\""))
 }
 
-/// The folder that whoever typed a command means: the environment's, else [`nodes_dir`].
-pub(crate) fn of_caller(config: &Config) -> Result<PathBuf, Error> {
-    variable().map_or_else(|| nodes_dir(config), |dir| Ok(PathBuf::from(dir)))
+/// The folder that whoever typed a command calls volumes by, if the environment or the
+/// configuration says one.
+pub(crate) fn of_caller(config: &Config) -> Option<PathBuf> {
+    let configured = || config.string(SETTING).filter(|dir| !dir.is_empty());
+    let dir = variable().or_else(|| configured().map(str::to_owned))?;
+    Some(PathBuf::from(dir))
 }
 
 /// The folder: what the configuration says, or `/dev`; of an ordinary user, one of his own.

@@ -192,8 +192,8 @@ fn run_command(
     }
     session.begin(command, &arguments);
     // Whoever needs a configuration that cannot be read says so.
-    let config = session.config(&arguments);
-    if let Ok(dir) = config.and_then(|config| nodes_dir::of_caller(&config)) {
+    let config = session.config(&arguments).ok();
+    if let Some(dir) = config.and_then(|config| nodes_dir::of_caller(&config)) {
         nodes_dir::apply(command.name, &mut arguments, &dir);
     }
     let _log = on_stderr(&arguments);

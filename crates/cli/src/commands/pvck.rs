@@ -174,14 +174,20 @@ fn open(arguments: &Arguments, device: &str, session: &mut Session) -> Result<So
 
 impl Job<'_> {
     fn check(&self, session: &mut Session, device: &str) -> Result<(), Error> {
-        let Some(sector) = self.headers.label_sector() else {
-            for line in self.headers.lines() {
-                if let Line::Text(text) = line
-                    && text.starts_with("CHECK: label_header")
-                {
-                    session.line(text)?;
-                }
+        let label = self.headers.label_sector();
+        let begin = if label.is_some() {
+            "CHECK: "
+        } else {
+            "CHECK: label_header"
+        };
+        for line in self.headers.lines() {
+            if let Line::Text(text) = line
+                && text.starts_with(begin)
+            {
+                session.line(text)?;
             }
+        }
+        let Some(sector) = label else {
             return Err(Error::failed(format!(
                 "Could not find LVM label on {device}"
             )));
@@ -194,6 +200,13 @@ impl Job<'_> {
             session.line(&format!(
                 "Found text metadata area: offset={offset}, size={size}"
             ))?;
+        }
+        if self.headers.is_damaged() {
+            let what = format!(
+                "Found bad header or metadata values on {device}; pvck --repair -f FILE {device} \
+                 makes them anew from a backup of the group."
+            );
+            return Err(Error::failed(what));
         }
         Ok(())
     }

@@ -251,11 +251,18 @@ struct Layout {
 impl Layout {
     fn of(new: &NewPv, device: &Device, size: Sectors) -> Result<Self> {
         let (alignment, offset) = new.aligned(device);
-        if alignment > size {
+        let first = alignment.checked_add(offset).ok_or_else(too_large)?;
+        if first > size {
             return Err(refused(format!(
                 "Data alignment must not exceed device size: {} of {}",
-                display_size(alignment),
+                display_size(first),
                 display_size(size)
+            )));
+        }
+        if offset > alignment {
+            return Err(refused(format!(
+                "pe_align ({} sectors) must not be less than pe_align_offset ({} sectors)",
+                alignment.0, offset.0
             )));
         }
         let page = device.page_size.whole_sectors().max(Sectors(1));

@@ -68,16 +68,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             Some(backup) => repaired(scan, index, backup, what, &settings)?,
         };
         let name = &scan.device(index).name;
-        let object = match what {
-            What::LabelHeader | What::PvHeader => "LVM header",
-            What::Metadata => "LVM metadata",
-            What::Both => "LVM header and metadata",
+        let objects: &[&str] = match what {
+            What::LabelHeader | What::PvHeader => &["header"],
+            What::Metadata => &["metadata"],
+            What::Both => &["header", "metadata"],
         };
+        let questions = objects.iter().map(|object| Question {
+            text: format!("Write new LVM {object} to {name}? [y/n]: "),
+            refusal: format!("{name} was left as it is."),
+        });
         Ok(Planned {
-            questions: vec![Question {
-                text: format!("Write new {object} to {name}? [y/n]: "),
-                refusal: format!("{name} was left as it is."),
-            }],
+            questions: questions.collect(),
             new: vec![NewLabel {
                 device: index,
                 layout,

@@ -250,10 +250,23 @@ pub(super) fn joining(
         );
         return Err(Failure::new(Kind::NotFound, what));
     }
+    let pvs = names
+        .iter()
+        .filter_map(|name| Some((name, finder.pv(scan, name).ok()?)));
+    let refusals = pvs.filter_map(|(name, pv)| {
+        let error = free_member(scan, pv).err()?;
+        Some(taken(scan, pv, name, &error))
+    });
+    let refusals: Vec<Failure> = refusals.collect();
+    if let Some(first) = refusals.first() {
+        // Each of them is said, as by stock.
+        let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        return Err(Failure::new(first.kind(), all.join("\n")));
+    }
     for name in names {
         let device = finder.device(scan, name)?;
         if let Ok(pv) = finder.pv(scan, name) {
-            let member = free_member(scan, pv).map_err(|error| taken(scan, pv, name, &error))?;
+            let member = free_member(scan, pv)?;
             let is_named_twice = |other: &Member| other.header.uuid == member.header.uuid;
             if !joining.members.iter().any(is_named_twice) {
                 joining.listed.push((device, member.header.uuid));

@@ -161,5 +161,5 @@ fn a_label_is_mended_by_what_is_in_it() {
     disk[544..550].fill(0);
     let error = mended_label(&disk[..LABEL_SCAN_SIZE], "/dev/sdb").expect_err("it is damaged");
     assert_eq!(error.kind, Kind::PvHeader);
-    assert!(mended_label(&vec![0; 100], "/dev/sdb").is_err());
+    assert!(mended_label(&[0; 100], "/dev/sdb").is_err());
 }
