@@ -184,14 +184,23 @@ impl Open {
         Ok(Some(claimed))
     }
 
-    /// The devices that become physical volumes, to be looked at.
+    /// The devices on which signatures of others are looked for.
     pub(super) fn new_devices(&self) -> Result<Vec<(String, BlockingDevice)>> {
+        self.devices_to_label(|label| label.others == Signatures::Wiped)
+    }
+
+    /// The devices that get a label, to be looked at, if it is a wanted one.
+    pub(super) fn devices_to_label(
+        &self,
+        is_wanted: impl Fn(&NewLabel) -> bool,
+    ) -> Result<Vec<(String, BlockingDevice)>> {
         let devices = self.devices.iter();
-        let new = devices.filter(|device| match &device.role {
-            Role::New(label) => label.others == Signatures::Wiped,
+        let wanted = devices.filter(|device| match &device.role {
+            Role::New(label) => is_wanted(label),
             Role::Member(_) | Role::Removed => false,
         });
-        new.map(|device| Ok((device.name.clone(), device.look()?)))
+        wanted
+            .map(|device| Ok((device.name.clone(), device.look()?)))
             .collect()
     }
 

@@ -91,7 +91,7 @@ impl Session<'_> {
         let mut recorder = Recorder::default();
         let mut session = Session::new(self.host, self.disks, &mut recorder);
         let open = Open::of(&session, scan, request, groups, planned, Claim::Shared)?;
-        for (_, mut io) in open.new_devices()? {
+        for (_, mut io) in open.devices_to_label(|_| true)? {
             let head = (LABEL_SCAN_SIZE as u64).min(io.info().size);
             let head = io.read(Range::new(0, head)).unwrap_or_default();
             contents.labelled += usize::from(label_sectors(&head).next().is_some());

@@ -205,6 +205,9 @@ impl Case {
             cases.extend(Self::moves(&pvs));
             cases.extend(Self::arrays(&pvs));
         }
+        if disks > 1 && areas == AreaCount::One {
+            cases.push(case(&with(&[vg, a, b]), C::PvRepair(0)));
+        }
         for (number, case) in cases.iter_mut().enumerate() {
             (case.number, case.areas) = (number, areas);
         }

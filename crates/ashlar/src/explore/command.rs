@@ -31,6 +31,8 @@ type Name = &'static str;
 pub(super) enum Command {
     PvCreate(usize, AreaCount),
     PvRemove(usize),
+    /// Of `vg0`, as its other disks say.
+    PvRepair(usize),
     /// To so many sectors.
     PvResize(usize, u64),
     /// To its front.
@@ -220,6 +222,7 @@ impl Command {
         match self {
             Self::PvCreate(..)
             | Self::PvRemove(_)
+            | Self::PvRepair(_)
             | Self::VgExtend(..)
             | Self::VgReduce(..)
             | Self::VgRemove(_)
@@ -252,7 +255,11 @@ impl Command {
     /// The group that there is and that it changes first.
     pub(super) fn group(self) -> Option<Name> {
         match self {
-            Self::PvCreate(..) | Self::PvRemove(_) | Self::VgCreate(..) | Self::Revive(_) => None,
+            Self::PvCreate(..)
+            | Self::PvRemove(_)
+            | Self::PvRepair(_)
+            | Self::VgCreate(..)
+            | Self::Revive(_) => None,
             // The disks of these are in this group in all cases.
             Self::PvResize(..)
             | Self::PvChange(..)
@@ -320,6 +327,7 @@ impl Command {
         match self {
             Self::PvCreate(..) => "pvcreate",
             Self::PvRemove(_) => "pvremove",
+            Self::PvRepair(_) => "pvck --repair",
             Self::PvResize(..) => "pvresize",
             Self::PvPack(_) | Self::PvShorten(_) => "image minimise",
             Self::PvChange(..) => "pvchange",

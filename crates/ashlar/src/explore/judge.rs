@@ -141,6 +141,7 @@ impl<'a> Judge<'a> {
         );
         match self.command {
             Command::PvCreate(..) if has_old => Ok("without the old physical volume"),
+            Command::PvRepair(_) if has_old => Ok("without the old label"),
             Command::VgReduce(..)
             | Command::VgReduceMissing(..)
             | Command::VgCfgRestore(..)

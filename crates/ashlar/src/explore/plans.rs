@@ -24,6 +24,7 @@ use lvm2::plan::physical::{
     begin_room, change_pv, moves, pack_pv, piece_moved, plan_defrag, resize_pv, shorten_pv,
 };
 use lvm2::plan::places::Places;
+use lvm2::plan::repair::{FoundArea, PvRepair};
 use lvm2::plan::size::{ResizeTo, SizeArgument};
 use lvm2::plan::{Author, Change, revive, undo};
 use lvm2::text::parse;
@@ -70,6 +71,7 @@ impl Command {
                     ..Planned::default()
                 })
             }
+            Self::PvRepair(disk) => repaired(scan, disk),
             Self::VgCreate(vg, disks) => {
                 let members = members(scan, disks)?;
                 let new = NewGroup {
@@ -414,6 +416,36 @@ fn new_pv(scan: &Scan, disk: usize, areas: AreaCount, author: &mut Author<'_>) -
             device,
             layout,
             others: Signatures::Wiped,
+        }],
+        ..Planned::default()
+    })
+}
+
+/// The headers and the text of a member, as whoever has a backup writes them.
+fn repaired(scan: &Scan, disk: usize) -> Result<Planned> {
+    let group = scan.find_group("vg0")?;
+    let device = find_device(scan, &name(disk))?;
+    let mut found = scan.physical_volumes.iter();
+    let areas = found.find(|pv| pv.device == device).map(|pv| &pv.areas);
+    let areas = areas.into_iter().flatten().map(|area| FoundArea {
+        span: area.span,
+        header: area.header,
+    });
+    let areas: Vec<FoundArea> = areas.collect();
+    let (pv, _) = group.model.pvs().nth(disk).expect("all disks are in it");
+    let repair = PvRepair {
+        device: &name(disk),
+        device_size: scan.device(device).size,
+        group: &group.model,
+        pv,
+        areas: &areas,
+        label: None,
+    };
+    Ok(Planned {
+        new: vec![NewLabel {
+            device,
+            layout: repair.both(&group.text)?,
+            others: Signatures::Kept,
         }],
         ..Planned::default()
     })

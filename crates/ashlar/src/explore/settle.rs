@@ -92,6 +92,12 @@ pub(super) fn settle(host: &Host, cut_off: Command, images: &[Image]) -> Result<
     {
         run(cut_off)?;
     }
+    if let Command::PvRepair(disk) = cut_off
+        && found.physical_volumes.iter().all(|pv| pv.device.0 != disk)
+    {
+        run(cut_off)?;
+        found = look();
+    }
     for name in ["vg0", "vg1"] {
         let Ok(group) = found.find_group(name) else {
             continue;
