@@ -9,7 +9,7 @@ use lvm2::plan::{Author, Change, HeaderEdit, Message};
 
 use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
 use super::groups::require_no_names;
-use super::pvresize::{barred, gone, header, is_out_of_reach, request};
+use super::pvresize::{changeable, gone, header, is_out_of_reach, request};
 use super::run::run;
 use super::selection::{About, Asked, SELECT, asked};
 use super::work::{Lists, Work, planned};
@@ -65,14 +65,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (mut done, mut left) = (0, 0);
     for name in &finder.tagged(&work.scan()?, &names) {
         let scan = work.scan()?;
-        let Ok(index) = finder.pv(&scan, name) else {
-            work.fail_later(&finder.lack(&scan, name));
-            continue;
+        let index = match changeable(&scan, &finder, name) {
+            Ok(index) => index,
+            Err(why) => {
+                work.fail_later(&why);
+                continue;
+            }
         };
-        if let Some(why) = barred(&scan, scan.pv(index), name) {
-            work.fail_later(&why);
-            continue;
-        }
         let request = request(work, &scan, scan.pv(index));
         let mut is_changed = false;
         let changed = work.change(&request, |scan, author| {

@@ -1,13 +1,14 @@
 //! `pvresize`: physical volumes follow their devices.
 
 use ashlar::apply::{Planned, Question, Request};
-use ashlar::scan::{FoundPv, FoundVg, Restriction, Scan};
+use ashlar::scan::{FoundPv, FoundVg, PvIndex, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::plan::physical::{PvSize, begin_room, moves, resize_pv, room_needed};
 use lvm2::plan::{Author, Change, HeaderChange, HeaderEdit, Message, When, display_size};
 use lvm2::{Extents, Sectors, Uuid};
 
 use super::arguments::{CHANGE, pv_min_size, size};
+use super::finder::Finder;
 use super::pvmove::{Next, follow_group, piece_max};
 use super::run::run;
 use super::work::{Work, failed, planned};
@@ -62,14 +63,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (mut done, mut left, mut begun) = (0, 0, 0);
     for name in &finder.tagged(&work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
-        let Ok(index) = finder.pv(&scan, name) else {
-            work.fail_later(&finder.lack(&scan, name));
-            continue;
+        let index = match changeable(&scan, &finder, name) {
+            Ok(index) => index,
+            Err(why) => {
+                work.fail_later(&why);
+                continue;
+            }
         };
-        if let Some(why) = barred(&scan, scan.pv(index), name) {
-            work.fail_later(&why);
-            continue;
-        }
         let request = request(work, &scan, scan.pv(index));
         let mut is_moved = false;
         let resized = work.change(&request, |scan, author| {
@@ -288,8 +288,17 @@ fn orphan(pv: &FoundPv, name: &str, size: PvSize) -> ashlar::Result<Planned> {
     }))
 }
 
+/// The physical volume called `name`, if it may be changed, or why it may not.
+pub(super) fn changeable(scan: &Scan, finder: &Finder, name: &str) -> Result<PvIndex, String> {
+    let index = finder.pv(scan, name).map_err(|_| finder.lack(scan, name))?;
+    match barred(scan, scan.pv(index), name) {
+        None => Ok(index),
+        Some(why) => Err(why),
+    }
+}
+
 /// Why a physical volume is not changed whose group is another's, or nobody's.
-pub(super) fn barred(scan: &Scan, pv: &FoundPv, name: &str) -> Option<String> {
+fn barred(scan: &Scan, pv: &FoundPv, name: &str) -> Option<String> {
     let group = scan.group_of(pv)?;
     let why = group.restrictions.iter().find_map(|restriction| {
         Some(match restriction {

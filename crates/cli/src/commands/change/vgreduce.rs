@@ -13,7 +13,7 @@ use lvm2::plan::logical::ImageStates;
 use super::arguments::{CHANGE, FORCE};
 use super::groups::plain;
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
-use super::pvresize::barred;
+use super::pvresize::changeable;
 use super::run::run;
 use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -95,11 +95,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     };
     for name in &devices {
         let scan = work.scan()?;
-        let Ok(index) = finder.pv(&scan, name) else {
-            work.fail_later(&finder.lack(&scan, name));
-            continue;
-        };
-        if let Some(why) = barred(&scan, scan.pv(index), name) {
+        if let Err(why) = changeable(&scan, &finder, name) {
             work.fail_later(&why);
             continue;
         }
