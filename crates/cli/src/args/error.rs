@@ -61,9 +61,14 @@ impl Error {
 
     /// Words that lack something, in stock's words and then ours.
     pub(crate) fn lacking(command: &str, what: &str) -> Self {
+        Self::no_form(command, &format!("  {what}"))
+    }
+
+    /// Words that are no form of their command, in stock's words, and what is added to these.
+    pub(super) fn no_form(command: &str, behind: &str) -> Self {
         Self::form(format!(
             "No command with matching syntax recognised.  Run '{command} --help' for more \
-             information.  {what}"
+             information.{behind}"
         ))
     }
 

@@ -90,7 +90,8 @@ pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
     // Of equals, the first.
     let best = fitting.rev().max_by_key(|form| form.fit(&given));
     let Some(best) = best else {
-        return Err(Error::form(forms.nothing_fits(command, &given, count)));
+        let nearest = forms.nearest_lacks(&given, count);
+        return Err(Error::no_form(command, &nearest));
     };
     let left: Vec<String> = best.left(&given).map(Given::not_accepted).collect();
     if !left.is_empty() {
@@ -207,8 +208,8 @@ impl Forms {
         long == SELECT || choices.any(|choice| choice.long == long)
     }
 
-    /// Stock's sentence, and what the nearest form lacks.
-    fn nothing_fits(&self, command: &str, given: &[Given<'_>], names: usize) -> String {
+    /// What the nearest form lacks, as a sentence behind another one.
+    fn nearest_lacks(&self, given: &[Given<'_>], names: usize) -> String {
         let nearest = self.all.iter().rev().max_by_key(|form| {
             let (met, left) = (form.met(given, names), form.left(given).count());
             let missing = form.missing(given, names).len();
@@ -217,13 +218,9 @@ impl Forms {
         });
         let missing = nearest.map(|form| form.missing(given, names));
         let missing = missing.filter(|missing| !missing.is_empty());
-        let also = missing.map_or(String::new(), |missing| {
+        missing.map_or(String::new(), |missing| {
             format!(" What comes nearest needs {}, too.", missing.join(" and "))
-        });
-        format!(
-            "No command with matching syntax recognised.  Run '{command} --help' for more \
-             information.{also}"
-        )
+        })
     }
 }
 

@@ -26,15 +26,18 @@ pub(crate) fn of_environment() -> Option<String> {
 /// The folder that whoever typed a command calls volumes by, if the environment or the
 /// configuration says one.
 pub(crate) fn of_caller(config: &Config) -> Option<PathBuf> {
-    let configured = || config.string(SETTING).filter(|dir| !dir.is_empty());
-    let dir = variable().or_else(|| configured().map(str::to_owned))?;
-    Some(PathBuf::from(dir))
+    variable().map(PathBuf::from).or_else(|| configured(config))
+}
+
+fn configured(config: &Config) -> Option<PathBuf> {
+    let dir = config.string(SETTING).filter(|dir| !dir.is_empty());
+    dir.map(PathBuf::from)
 }
 
 /// The folder: what the configuration says, or `/dev`; of an ordinary user, one of his own.
 pub(crate) fn nodes_dir(config: &Config) -> Result<PathBuf, Error> {
-    let dir = match config.string(SETTING).filter(|dir| !dir.is_empty()) {
-        Some(dir) => PathBuf::from(dir),
+    let dir = match configured(config) {
+        Some(dir) => dir,
         None if rustix::process::geteuid().is_root() => PathBuf::from("/dev"),
         None => {
             let folder = runtime_folder().map_err(|error| Error::failed(error.to_string()))?;

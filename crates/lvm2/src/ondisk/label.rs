@@ -102,6 +102,33 @@ impl Label {
         scan
     }
 
+    /// The label in the beginning of a device of which the header of the physical volume can be
+    /// read, whatever stands around that: a sector that begins as labels do, or else the one in
+    /// which new labels are put.
+    pub fn mended(head: &[u8]) -> Option<Self> {
+        let sectors = (0..).zip(head.chunks_exact(SECTOR).take(LABEL_SCAN_SIZE / SECTOR));
+        let mut in_default = None;
+        for (number, sector) in sectors {
+            let Ok(pv) = PvHeader::decode(&sector[CONTENTS..]) else {
+                continue;
+            };
+            let label = Self { sector: number, pv };
+            if sector.starts_with(MAGIC) {
+                return Some(label);
+            }
+            if number == SECTOR_DEFAULT {
+                in_default = Some(label);
+            }
+        }
+        in_default
+    }
+
+    /// The checksum that its sector carries.
+    pub fn checksum(&self) -> Result<u32, Error> {
+        self.encode()
+            .map(|sector| checksum(&sector[CHECKED_FROM..]))
+    }
+
     /// The sector to be written at `self.sector`.
     pub fn encode(&self) -> Result<[u8; SECTOR], Error> {
         let mut sector = [0; SECTOR];

@@ -13,8 +13,7 @@ use super::Message;
 use super::initialise::{Initialised, StartOfDevice};
 use crate::model::{PvId, VolumeGroup};
 use crate::ondisk::{
-    AreaHeader, AreaUse, Extension, Label, PvHeader, RawLocation, Ring, SECTOR_DEFAULT, Span,
-    checksum,
+    AreaHeader, AreaUse, Extension, Label, PvHeader, PvUse, RawLocation, Ring, SECTOR_DEFAULT, Span,
 };
 use crate::{Bytes, Error, Kind, Result, SECTOR_SIZE, Sectors, Uuid};
 
@@ -196,7 +195,7 @@ impl PvRepair<'_> {
                 bootloader_areas: bootloader,
             }),
         };
-        header.set_usage(crate::ondisk::PvUse::Used);
+        header.set_usage(PvUse::Used);
         Ok(Label {
             sector: self.label.map_or(SECTOR_DEFAULT, |label| label.sector),
             pv: header,
@@ -204,10 +203,9 @@ impl PvRepair<'_> {
     }
 
     fn label_message(&self, label: &Label) -> Result<Message> {
-        let sector = label.encode()?;
         Ok(Message::note(format!(
             "Writing label_header.crc 0x{:08x} pv_header uuid {} device_size {}",
-            label_checksum(&sector),
+            label.checksum()?,
             plain(label.pv.uuid),
             self.device_size.0
         )))
@@ -278,6 +276,10 @@ impl PvRepair<'_> {
             let what = format!("Writing mda_header at {} {name}", old.start.0);
             messages.push(Message::note(what));
         }
+        assert!(
+            headers.len() <= spans.len(),
+            "an area gets one text at most"
+        );
         Ok((headers, writes, messages))
     }
 }
@@ -289,18 +291,7 @@ impl PvRepair<'_> {
 ///
 /// There is none, or it has no header of a physical volume that can be read.
 pub fn mended_label(head: &[u8], device: &str) -> Result<Label> {
-    let size = SECTOR_SIZE as usize;
-    let numbered = (0..).zip(head.chunks_exact(size));
-    let readable = numbered.filter_map(|(number, sector)| {
-        let pv = PvHeader::decode(&sector[32..]).ok()?;
-        Some(Label { sector: number, pv })
-    });
-    // One that begins as a label does is one; without any, the place of new ones is looked at.
-    let is_marked = |label: &&Label| head[label.sector as usize * size..].starts_with(b"LABELONE");
-    let all: Vec<Label> = readable.collect();
-    let label = all.iter().find(is_marked);
-    let label = label.or_else(|| all.iter().find(|label| label.sector == SECTOR_DEFAULT));
-    label.cloned().ok_or_else(|| {
+    Label::mended(head).ok_or_else(|| {
         let what = format!(
             "The header of the physical volume on {device} is damaged, too: pvck --repair -f FILE \
              DEVICE makes it anew from a backup of its group"
@@ -315,8 +306,7 @@ pub fn mended_label(head: &[u8], device: &str) -> Result<Label> {
 ///
 /// It does not fit its sector.
 pub fn rewritten(label: Label, device_size: Bytes) -> Result<Initialised> {
-    let sector = label.encode()?;
-    let text = format!("Writing label_header.crc 0x{:08x}", label_checksum(&sector));
+    let text = format!("Writing label_header.crc 0x{:08x}", label.checksum()?);
     let start = label.pv.data_areas.first().map(|area| area.offset);
     Ok(Initialised {
         pe_start: start.unwrap_or_default().whole_sectors(),
@@ -334,10 +324,6 @@ fn bytes(sectors: Sectors) -> Result<Bytes> {
         let what = format!("{sectors} are more than any device has");
         Error::new(Kind::Limit, what)
     })
-}
-
-fn label_checksum(sector: &[u8]) -> u32 {
-    checksum(&sector[20..])
 }
 
 /// An identity as headers have it.
