@@ -4,16 +4,34 @@
 //! the group is, what is missing, what the kernel has active.
 
 use lvm2::Uuid;
-use lvm2::plan::{Change, VolumeChange};
+use lvm2::plan::{Change, VolumeChange, require_known_segments};
 
 use super::request::Tolerated;
 use crate::host::Host;
 use crate::scan::{FoundVg, Restriction};
 use crate::{Error, Kind, Result};
 
-/// Fails where `group` may not be changed.
+/// What matters where the metadata is written, and not before: what else is wrong with a request is
+/// said first.
+const OF_DISKS: [Restriction; 2] = [Restriction::DuplicatePvs, Restriction::Disagreement];
+
+/// Fails where `group` may not be changed, whatever is asked.
 pub(super) fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
-    for restriction in &group.restrictions {
+    let own = group.restrictions.iter();
+    let own: Vec<Restriction> = own.filter(|one| !OF_DISKS.contains(one)).cloned().collect();
+    refuse_first(&group.name, &own, tolerated)
+}
+
+/// Fails where the metadata of `group` may not be written as it is found.
+pub(super) fn permit_write(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
+    let own = group.restrictions.iter();
+    let own: Vec<Restriction> = own.filter(|one| OF_DISKS.contains(one)).cloned().collect();
+    refuse_first(&group.name, &own, tolerated)
+}
+
+/// Fails with the first restriction that is not tolerated.
+fn refuse_first(name: &str, all: &[Restriction], tolerated: &[Tolerated]) -> Result<()> {
+    for restriction in all {
         if tolerates(tolerated, restriction) {
             continue;
         }
@@ -21,8 +39,20 @@ pub(super) fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
             Restriction::Partial => Kind::Missing,
             _ => Kind::Refused,
         };
-        return Err(Error::new(kind, sentence(&group.name, restriction)));
+        return Err(Error::new(kind, sentence(name, restriction)));
     }
+    Ok(())
+}
+
+/// Fails where the group may not be changed, whatever is asked: for what says only then what is
+/// wrong with a volume in it.
+///
+/// # Errors
+///
+/// `Missing` where devices are, `Refused`.
+pub fn require_changeable(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
+    permit(group, tolerated)?;
+    require_known_segments(&group.model)?;
     Ok(())
 }
 

@@ -158,6 +158,17 @@ pub struct Planned {
     pub cuts: Vec<Cut>,
 }
 
+impl Planned {
+    /// Whether anything on the disks becomes another.
+    pub(super) fn writes(&self) -> bool {
+        let change = &self.change;
+        let of_text = change.groups.is_empty() && change.areas.is_empty();
+        let of_disks = change.before.is_empty() && change.headers.is_empty();
+        let of_labels = self.new.is_empty() && self.removed.is_empty() && self.cuts.is_empty();
+        !(of_text && of_disks && of_labels)
+    }
+}
+
 impl From<Change> for Planned {
     fn from(change: Change) -> Self {
         Self {

@@ -22,7 +22,7 @@ use super::losses::{
 };
 use super::open::{Claimed, Open, keep_unserved};
 use super::outdated::require_none;
-use super::permit::{permit, permit_active};
+use super::permit::{permit, permit_active, permit_write};
 use super::prompt::{Answer, Prompt};
 use super::reproducible::{Drawer, forget_places};
 use super::request::{Outcome, Ownership, Planned, Request, Signatures, TestMode, Tolerated};
@@ -224,6 +224,11 @@ impl<'a> Session<'a> {
         let mut planned = self.planned(scan, request, plan)?;
         if request.tolerated.contains(&Tolerated::Absent) {
             note_absent(groups, &mut planned.change);
+        }
+        if planned.writes() {
+            for group in groups {
+                permit_write(group, &request.tolerated)?;
+            }
         }
         require_none(scan, groups, &planned.change)?;
         for group in groups {

@@ -150,7 +150,7 @@ fn every_plan_is_explored() {
         include_str!("../../../lvm2/src/plan/physical/mod.rs"),
     ];
     // They plan nothing by themselves; `erase_label` is what `Planned::removed` does.
-    const PARTS: [&str; 16] = [
+    const PARTS: [&str; 17] = [
         "already",
         "array_of",
         "balance",
@@ -165,6 +165,7 @@ fn every_plan_is_explored() {
         "movable_volumes",
         "room_needed",
         "require_chunk_size",
+        "require_known_segments",
         "holds_all",
         "size_by_policy",
     ];

@@ -235,7 +235,11 @@ pub(super) fn require_not_exported(vg: &VolumeGroup) -> Result<()> {
 }
 
 /// Refuses what nobody may do to a group with segments that we do not understand.
-pub(super) fn require_known_segments(vg: &VolumeGroup) -> Result<()> {
+///
+/// # Errors
+///
+/// `Refused`, with the name of the first volume that has one.
+pub fn require_known_segments(vg: &VolumeGroup) -> Result<()> {
     if !vg.has_unknown_segments() {
         return Ok(());
     }
@@ -246,8 +250,8 @@ pub(super) fn require_known_segments(vg: &VolumeGroup) -> Result<()> {
     });
     let name = named.map_or("", |(_, lv)| lv.name());
     Err(refused(format!(
-        "Volume group {} has a segment of an unknown type in logical volume {name}: extents must \
-         not be moved or freed; use the version of LVM2 that made it",
+        "Cannot change VG {} with unknown segments in it! Logical volume {name} has one: use the \
+         version of LVM2 that made it",
         vg.name
     )))
 }

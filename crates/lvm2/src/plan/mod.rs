@@ -44,5 +44,6 @@ pub use change::{
     VolumeChange, When,
 };
 pub use display::display_size;
+pub use draft::require_known_segments;
 pub use ranges::pieces;
 pub use undo::{revive, undo};

@@ -57,7 +57,7 @@ impl Places {
                 all.add(pv, parse_ranges(text, vg.pv(pv).pe_count)?);
                 continue;
             }
-            let (name, text) = splits(argument).last().unwrap_or((argument, ""));
+            let (name, text) = argument.split_once(':').unwrap_or((argument, ""));
             if let Some(tag) = name.strip_prefix('@') {
                 for (pv, volume) in vg.pvs().filter(|(_, pv)| pv.tags.iter().any(|t| t == tag)) {
                     all.add(pv, parse_ranges(text, volume.pe_count)?);

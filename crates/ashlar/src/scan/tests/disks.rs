@@ -325,7 +325,7 @@ fn two_groups_of_one_name_are_both_listed() {
     );
     let error = scan.find_group("vg0").expect_err("is ambiguous");
     assert!(
-        error.to_string().contains("use one of their UUIDs"),
+        error.to_string().contains("or one of their UUIDs"),
         "{error}"
     );
     let uuid = group.to_string();

@@ -91,8 +91,17 @@ impl Shortage {
                 self.needed.0, self.available.0
             )
         } else {
+            let how = match self.policy {
+                AllocationPolicy::Contiguous => "contiguous ",
+                _ => "",
+            };
             let why = match (self.policy, self.areas) {
-                (AllocationPolicy::Anywhere | AllocationPolicy::Normal, 1) => String::new(),
+                (
+                    AllocationPolicy::Anywhere
+                    | AllocationPolicy::Normal
+                    | AllocationPolicy::Contiguous,
+                    1,
+                ) => String::new(),
                 (policy, 1) => format!(" (allocation policy {})", policy.name()),
                 (policy, areas) => format!(
                     " ({areas} parts on distinct physical volumes, allocation policy {})",
@@ -100,8 +109,8 @@ impl Shortage {
                 ),
             };
             format!(
-                "Insufficient suitable allocatable extents for logical volume {volume}: {} more \
-                 required{why}",
+                "Insufficient suitable {how}allocatable extents for logical volume {volume}: {} \
+                 more required{why}",
                 self.missing.0
             )
         };
