@@ -286,7 +286,18 @@ fn files(folder: &Path, known: &BTreeSet<String>) -> BTreeMap<String, String> {
         });
         let text = kept.collect::<Vec<_>>().join("\n");
         let name = entry.file_name().to_string_lossy().into_owned();
-        (format!("file/{name}"), neutral::text(&text, known))
+        (
+            format!("file/{}", archived(&name)),
+            neutral::text(&text, known),
+        )
     };
     entries.map(read).collect()
+}
+
+/// The name of a file; of an archived text, which ends in a number at random, without that.
+fn archived(name: &str) -> &str {
+    let (stem, number) = name.rsplit_once('-').unwrap_or((name, ""));
+    let number = number.strip_suffix(".vg").unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { stem } else { name }
 }
