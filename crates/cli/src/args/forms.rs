@@ -15,11 +15,13 @@ const FORMS: &str = include_str!("forms.txt");
 /// Options whose values stock does not repeat where it refuses them.
 const WITHOUT_VALUES: &[&str] = &[
     "addtag",
+    "cachesettings",
     "deltag",
     "major",
     "minor",
     "rebuild",
     "replace",
+    "vdosettings",
     "writemostly",
 ];
 /// Goes with all names that it may stand for.
@@ -48,11 +50,10 @@ struct Form {
     optional: Vec<Choice>,
 }
 
-/// The forms of a command, and what is refused elsewhere.
+/// The forms of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Forms {
     all: Vec<Form>,
-    not_done: Vec<Choice>,
 }
 
 /// An option that was given, by the name that forms have for it.
@@ -78,9 +79,6 @@ pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
         if given.iter().all(|one| one.long != long) {
             given.push(Given { long, value });
         }
-    }
-    if forms.not_done.iter().any(|choice| choice.is_in(&given)) {
-        return Ok(());
     }
     given.retain(|one| forms.knows(one.long));
     let count = arguments.operands().len() + usize::from(names_its_group(command, arguments));
@@ -231,9 +229,7 @@ fn forms_of(command: &str) -> Option<Forms> {
     lines.next()?;
     let mut forms = Forms::default();
     for line in lines.take_while(|line| !line.starts_with('=')) {
-        if let Some(options) = line.strip_prefix("! ") {
-            forms.not_done.extend(options.split(' ').map(choice));
-        } else if !line.is_empty() && !line.starts_with('#') {
+        if !line.is_empty() && !line.starts_with('#') {
             forms.all.push(form(line));
         }
     }

@@ -38,6 +38,7 @@ const REPEATED: &[&str] = &[
     "settings",
     "sort",
     "useoutdated",
+    "vdosettings",
     "verbose",
     "writemostly",
 ];

@@ -57,7 +57,7 @@ fn unread(text: &str, error: &ashlar::Error) -> Error {
 
 /// Whether a profile that is named is kept with what is made or changed.
 fn keeps(arguments: &Arguments) -> bool {
-    const KEEP_PROFILES: [&str; 4] = ["lvchange", "lvcreate", "vgchange", "vgcreate"];
+    const KEEP_PROFILES: [&str; 5] = ["lvchange", "lvconvert", "lvcreate", "vgchange", "vgcreate"];
     KEEP_PROFILES.contains(&arguments.command())
 }
 

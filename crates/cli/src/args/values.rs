@@ -64,6 +64,19 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
             Sign::Minus => Err("Size may not be negative.".to_owned()),
             Sign::None | Sign::Plus => Ok(()),
         }),
+        "virtualsize" | "cachesize" => size(value).and_then(|sign| match sign {
+            Sign::None => Ok(()),
+            Sign::Minus | Sign::Plus => Err("Size may not be relative/signed.".to_owned()),
+        }),
+        "cachemode" if words(kind).any(|word| word == value) => Ok(()),
+        "cachemode" => Err(format!("Unknown cache mode: {value}.")),
+        "discards" if words(kind).any(|word| word == value) => Ok(()),
+        "discards" => Err(format!("Thin pool discards type \"{value}\" is unknown.")),
+        "cachemetadataformat" if words(kind).any(|word| word == value) => Ok(()),
+        "cachemetadataformat" if is_number(value) => Err(format!(
+            "Selected cache metadata format {value} is not supported."
+        )),
+        "cachemetadataformat" => plain(false),
         "mirrors" if kind == "Number" && number(value) == Some(Sign::Minus) => {
             Err("Number may not be negative.".to_owned())
         }
@@ -89,6 +102,11 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
             flag.long
         ))
     })
+}
+
+/// The words that a kind of values is one of.
+fn words(kind: &str) -> impl Iterator<Item = &str> {
+    kind.split('|')
 }
 
 /// A value that is refused without a reason.

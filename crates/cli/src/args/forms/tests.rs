@@ -59,7 +59,7 @@ fn what_is_a_form_is_taken() {
         "--type raid10 -i 2 -m 1 --raidintegrity y -l 6 vg",
         "-s vg/a",
         "-s -L 1 vg/a pv",
-        "--thin",
+        "--thin vg/a",
     ] {
         assert_eq!(said(&CREATE, line), None, "{line}");
     }
@@ -127,8 +127,11 @@ fn the_file_is_read() {
         let forms = forms_of(command).expect(command);
         assert!(!forms.all.is_empty(), "{command}");
         assert!(
-            forms.all.iter().all(|form| !form.names.is_empty()),
-            "{command}"
+            forms
+                .all
+                .iter()
+                .all(|form| !form.names.is_empty() || !form.needed.is_empty()),
+            "{command}: each form needs something"
         );
     }
     let rename = forms_of("lvrename").expect("its forms");

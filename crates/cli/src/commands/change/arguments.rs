@@ -276,8 +276,9 @@ pub(super) fn invalid(flag: &Flag, text: &str) -> Error {
 }
 
 /// Refuses options of stock's that are not done here, by name.
-pub(super) fn refuse(arguments: &Arguments, unsupported: &[Flag]) -> Result<(), Error> {
-    match unsupported.iter().find(|flag| arguments.has(flag)) {
+pub(super) fn refuse(arguments: &Arguments, not_done: &[&[Flag]]) -> Result<(), Error> {
+    let mut flags = not_done.iter().copied().flatten();
+    match flags.find(|flag| arguments.has(flag)) {
         None => Ok(()),
         Some(flag) => Err(Error::failed(format!(
             "--{} is not supported: leave it out, or use LVM2 for this.",

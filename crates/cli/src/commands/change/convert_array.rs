@@ -7,7 +7,7 @@ use lvm2::Sectors;
 use lvm2::model::{LvId, PvId, RaidFamily, RaidLevel, SegmentType};
 use lvm2::plan::display_size;
 use lvm2::plan::logical::{
-    ArraySplit, CopiesChange, Form, MirrorLog, Replacement, Takeover, array_of, change_copies,
+    ArraySplit, CopiesChange, Form, MirrorLog, Replacement, Takeover, change_copies,
     change_region_size, merge_copy, repair_array, replace_images, split_copies, take_over,
     track_copy,
 };
@@ -287,13 +287,6 @@ pub(super) fn merge(work: &mut Work<'_>, image: &LvName) -> Result<(), Error> {
         planned(merge_copy(&found.model, &image.lv, author))
     })
     .map(drop)
-}
-
-/// Whether a volume is an image of an array.
-pub(super) fn is_image(work: &Work<'_>, volume: &LvName) -> Result<bool, Error> {
-    let scan = work.scan()?;
-    let found = find(&scan, volume);
-    Ok(found.is_ok_and(|(found, id)| array_of(&found.model, id).is_some()))
 }
 
 fn in_use(group: &FoundVg, id: LvId) -> ashlar::Error {

@@ -2,6 +2,7 @@
 
 use ashlar::activate::Activator;
 use ashlar::apply::Question;
+use ashlar::apply::require_changeable;
 use lvm2::model::{LvId, Relations, VolumeGroup};
 use lvm2::plan::Message;
 use lvm2::plan::logical::{
@@ -11,7 +12,6 @@ use lvm2::plan::logical::{
 use super::activation::close;
 use super::arguments::{Choice, ZERO, choice, size};
 use super::lvcreate::SNAPSHOT;
-use super::merging::named;
 use super::volumes::{
     CHUNK_SIZE, TYPE, default_group, missing, path, require_group_name, require_name,
 };
@@ -43,20 +43,6 @@ pub(super) fn joins(arguments: &Arguments) -> bool {
     arguments.has(&SNAPSHOT) || arguments.value(&TYPE) == Some("snapshot")
 }
 
-/// The options that only a new store has are refused without one.
-pub(super) fn require_join(arguments: &Arguments) -> Result<(), Error> {
-    match [&CHUNK_SIZE, &ZERO]
-        .into_iter()
-        .find(|flag| arguments.has(flag))
-    {
-        Some(flag) if !joins(arguments) => Err(Error::usage(format!(
-            "Command does not accept option: --{} without --snapshot.",
-            flag.long
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// The store of a snapshot becomes a volume.
 pub(super) fn split_off(work: &mut Work<'_>, volume: &LvName) -> Result<(), Error> {
     let request = work.request_of(&[&volume.vg]);
@@ -67,53 +53,46 @@ pub(super) fn split_off(work: &mut Work<'_>, volume: &LvName) -> Result<(), Erro
     Ok(())
 }
 
-/// Snapshots go back into their origins.
-pub(super) fn merge(work: &mut Work<'_>, volumes: &[String]) -> Result<(), Error> {
-    if volumes.is_empty() {
-        return Err(Error::usage("Please provide logical volume path."));
-    }
-    let scan = work.scan()?;
-    for one in named(&scan, volumes)? {
-        let volume = one.volume;
-        close_store(work, &volume)?;
-        let host = work.host().clone();
-        let served = work.served();
-        let ownership = work.ownership();
-        let request = work.request_of(&[&volume.vg]);
-        work.change(&request, |scan, author| {
-            let found = scan.find_group(&volume.vg)?;
-            let model = &found.model;
-            let store = model.lv_by_name(&volume.lv);
-            let relations = Relations::of(model);
-            let origin = store.and_then(|store| relations.snapshot_of_cow(model, store));
-            let runs = origin.is_some_and(|snapshot| {
-                let neighbours = relations.snapshots(model, snapshot.origin);
-                let mut all = neighbours.map(|one| one.cow).chain([snapshot.origin]);
-                all.any(|lv| served.contains(&model.lv(lv).uuid))
-            });
-            // One that holds nothing any more gives nothing back. An origin that runs knows that.
-            match (store, origin) {
-                (Some(store), Some(_)) if !runs => {
-                    let is_ours = ownership.is_of(found.uuid);
-                    let mut reader = Activator::new(scan, &host).among_ours(is_ours);
-                    reader.store_used(found, store)?;
-                }
-                _ => {}
+/// A snapshot goes back into its origin.
+pub(super) fn merge(work: &mut Work<'_>, volume: &LvName) -> Result<(), Error> {
+    close_store(work, volume)?;
+    let host = work.host().clone();
+    let served = work.served();
+    let ownership = work.ownership();
+    let request = work.request_of(&[&volume.vg]);
+    work.change(&request, |scan, author| {
+        let found = scan.find_group(&volume.vg)?;
+        let model = &found.model;
+        let store = model.lv_by_name(&volume.lv);
+        let relations = Relations::of(model);
+        let origin = store.and_then(|store| relations.snapshot_of_cow(model, store));
+        let runs = origin.is_some_and(|snapshot| {
+            let neighbours = relations.snapshots(model, snapshot.origin);
+            let mut all = neighbours.map(|one| one.cow).chain([snapshot.origin]);
+            all.any(|lv| served.contains(&model.lv(lv).uuid))
+        });
+        // One that holds nothing any more gives nothing back. An origin that runs knows that.
+        match (store, origin) {
+            (Some(store), Some(_)) if !runs => {
+                let is_ours = ownership.is_of(found.uuid);
+                let mut reader = Activator::new(scan, &host).among_ours(is_ours);
+                reader.store_used(found, store)?;
             }
-            let waits = origin.is_some_and(|snapshot| runs && is_open(model, snapshot.origin));
-            let start = if runs && !waits {
-                MergeStart::Now
-            } else {
-                MergeStart::Later
-            };
-            let mut planned = planned(start_merge(model, &volume.lv, start, author))?;
-            if waits {
-                let note = Message::note("Delaying merge since origin is open.");
-                planned.change.messages.insert(0, note);
-            }
-            Ok(planned)
-        })?;
-    }
+            _ => {}
+        }
+        let waits = origin.is_some_and(|snapshot| runs && is_open(model, snapshot.origin));
+        let start = if runs && !waits {
+            MergeStart::Now
+        } else {
+            MergeStart::Later
+        };
+        let mut planned = planned(start_merge(model, &volume.lv, start, author))?;
+        if waits {
+            let note = Message::note("Delaying merge since origin is open.");
+            planned.change.messages.insert(0, note);
+        }
+        Ok(planned)
+    })?;
     Ok(())
 }
 
@@ -166,6 +145,7 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     let scan = work.scan()?;
     let found = scan.find_group(&group);
     let found = found.map_err(|error| missing_group(&group, &error))?;
+    require_changeable(found, &[]).map_err(|error| failed(&error))?;
     if found.model.lv_by_name(&store).is_none() {
         return Err(failed(&missing(&group, &store)));
     }

@@ -1,10 +1,13 @@
 //! What `lvconvert` is asked to change: the volume by its name, and whether it is of a type for
 //! which what is asked is. All of this is said before anything else is wrong, as by stock.
 
+use ashlar::apply::{Tolerated, require_changeable};
+
 use super::checksums::INTEGRITY;
 use super::convert_array::{CHUNK, REPLACE};
 use super::convert_reshape::MORE_STRIPES;
 use super::lvconvert::{MIRRORS, REPAIR, SPLIT, TRACK, not_permitted, present};
+use super::not_done;
 use super::volumes::{
     CORE_LOG, MIRROR_LOG, REGION_SIZE, TYPE, default_group, path, places, require_group_name,
     single,
@@ -12,9 +15,24 @@ use super::volumes::{
 use super::work::{Work, failed, missing as missing_group};
 use crate::args::{Arguments, Error, Flag, LvName};
 
-/// The volume that a word names, as this command says what is wrong with it.
-pub(super) fn converted(word: &str) -> Result<LvName, Error> {
+/// The volume that a word names, as this command says what is wrong with it: where stock would go
+/// through all volumes of a group, a word alone is the name of one.
+pub(super) fn converted(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    word: &str,
+) -> Result<LvName, Error> {
+    let may_be_group = [&INTEGRITY, &not_done::CACHE_VOLUME, &not_done::CACHE_DEVICE];
+    let may_be_group = may_be_group.into_iter().any(|flag| arguments.has(flag));
     match path(word).map_err(Error::failed)? {
+        (None, name) if may_be_group && default_group().is_none() => {
+            let scan = work.scan()?;
+            let found = scan.find_group(&name);
+            found.map_err(|error| missing_group(&name, &error))?;
+            Err(Error::failed(format!(
+                "Please name one volume of volume group {name}, as {name}/LV."
+            )))
+        }
         (None, lv) if default_group().is_none() && !word.starts_with('@') => {
             Err(Error::failed(format!("Cannot find VG name for LV {lv}.")))
         }
@@ -24,6 +42,25 @@ pub(super) fn converted(word: &str) -> Result<LvName, Error> {
         }
         (None, _) => single(word),
     }
+}
+
+/// Refuses volumes that are not there, and groups that may not be changed, before anything else is
+/// wrong. A repair may change those of which devices are missing.
+pub(super) fn require_present(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    volume: &LvName,
+) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let found = scan.find_group(&volume.vg);
+    let found = found.map_err(|error| missing_group(&volume.vg, &error))?;
+    let tolerated: &[Tolerated] = if arguments.has(&REPAIR) {
+        &[Tolerated::Missing]
+    } else {
+        &[]
+    };
+    require_changeable(found, tolerated).map_err(|error| failed(&error))?;
+    present(work, volume).map(drop)
 }
 
 /// Refuses words that name no extents of the group, before anything else is wrong.

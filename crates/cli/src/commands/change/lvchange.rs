@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ashlar::apply::Tolerated;
+use ashlar::apply::{Tolerated, require_changeable};
+use ashlar::scan::Restriction;
 use lvm2::Uuid;
 use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
 
@@ -14,6 +15,7 @@ use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
 use super::limits::changed_minor;
 use super::lvconvert::state;
+use super::not_done;
 use super::profiles::{DETACH_PROFILE, METADATA_PROFILE, changed_profile};
 use super::reset_failed::{self, RESET};
 use super::run::run;
@@ -40,17 +42,8 @@ const RESYNC: Flag = Flag::switch(
 );
 const SYSINIT: Flag = Flag::switch("sysinit", "Accepted for scripts.");
 
-/// What stock does and we do not.
-const UNSUPPORTED: &[Flag] = &[
-    Flag::value("zero", "y|n", "Not done yet: thin pools.").short('Z'),
-    Flag::value("discards", "String", "Not done yet: thin pools."),
-    Flag::value("errorwhenfull", "y|n", "Not done yet: thin pools."),
-    Flag::value("cachemode", "String", "Not done yet: caches."),
-    Flag::value("cachepolicy", "String", "Not done yet: caches."),
-    Flag::value("cachesettings", "String", "Not done yet: caches."),
-    Flag::value("compression", "y|n", "Not done yet: VDO."),
-    Flag::value("deduplication", "y|n", "Not done yet: VDO."),
-];
+/// What pools are told, and not done here.
+const POOLS: &[Flag] = &[Flag::value("zero", "y|n", "Not done yet: thin pools.").short('Z')];
 
 /// `lvchange`
 pub(super) const COMMAND: Command = Command {
@@ -95,7 +88,8 @@ pub(super) const COMMAND: Command = Command {
         ],
         CHANGE,
         ACCEPTED,
-        UNSUPPORTED,
+        POOLS,
+        not_done::SETTINGS,
         flags::COMMON,
     ],
     examples: &[
@@ -113,25 +107,23 @@ pub(super) const COMMAND: Command = Command {
 
 /// Changes the volumes, one after the other.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
     if arguments.has(&SYNC_ACTION) {
         return check(arguments, work);
     }
     let (added, removed) = (tags(arguments, &ADD_TAG)?, tags(arguments, &REMOVE_TAG)?);
-    let mut changes: Vec<AttributeChange<'_>> = Vec::new();
-    changes.extend(permission(arguments)?.map(AttributeChange::Permission));
-    let allocation = allocation(arguments)?;
-    changes.extend(allocation.map(|allocation| AttributeChange::Allocation(allocation.own())));
-    changes.extend(read_ahead(arguments, work)?.map(AttributeChange::ReadAhead));
-    changes.extend(skip(arguments)?.map(AttributeChange::Skip));
-    changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
-    let profile = changed_profile(arguments, work)?;
-    changes.extend(profile.map(|profile| AttributeChange::Profile(profile.name())));
-    changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
-    changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
+    let mut changes = property_changes(arguments, work, (&added, &removed))?;
     let active = asked(arguments)?;
     let is_about_arrays = is_about_arrays(arguments);
+    let changes_text = !changes.is_empty()
+        || is_about_arrays
+        || [&RESYNC, &RESET, &PERSISTENT]
+            .into_iter()
+            .any(|flag| arguments.has(flag));
     let mut volumes = chosen(arguments, work)?;
+    if changes_text {
+        retain_changeable(&mut volumes, arguments, work)?;
+    }
+    refuse(arguments, &[POOLS, not_done::SETTINGS])?;
     if !volumes.is_empty() {
         changes.extend(changed_minor(arguments, work)?);
     }
@@ -172,6 +164,63 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         let own: Vec<Uuid> = own.map(|one| one.uuid).collect();
         if let Err(error) = attend(group, &own, active, arguments, work) {
             work.fail_later(&error.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// What is to become of properties of the volumes.
+fn property_changes<'a>(
+    arguments: &'a Arguments,
+    work: &mut Work<'_>,
+    (added, removed): (&'a [String], &'a [String]),
+) -> Result<Vec<AttributeChange<'a>>, Error> {
+    let mut changes: Vec<AttributeChange<'_>> = Vec::new();
+    changes.extend(permission(arguments)?.map(AttributeChange::Permission));
+    let allocation = allocation(arguments)?;
+    changes.extend(allocation.map(|allocation| AttributeChange::Allocation(allocation.own())));
+    changes.extend(read_ahead(arguments, work)?.map(AttributeChange::ReadAhead));
+    changes.extend(skip(arguments)?.map(AttributeChange::Skip));
+    changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
+    let profile = changed_profile(arguments, work)?;
+    changes.extend(profile.map(|profile| AttributeChange::Profile(profile.name())));
+    changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
+    changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
+    Ok(changes)
+}
+
+/// Takes away the volumes of groups that may not be changed, and says so; where only a tag names
+/// what others own, nothing.
+fn retain_changeable(
+    volumes: &mut Vec<Chosen>,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let is_strict = [&RESYNC, &REBUILD]
+        .into_iter()
+        .any(|flag| arguments.has(flag));
+    let tolerated: &[Tolerated] = if is_strict { &[] } else { &[Tolerated::Absent] };
+    let scan = work.scan()?;
+    let mut words = arguments.operands().iter();
+    let is_named = words.any(|word| !word.starts_with('@'));
+    let groups: BTreeSet<String> = volumes.iter().map(|one| one.group.clone()).collect();
+    for group in groups {
+        let found = scan.find_group(&group).map_err(|error| failed(&error))?;
+        let Err(error) = require_changeable(found, tolerated) else {
+            continue;
+        };
+        volumes.retain(|one| one.group != group);
+        match found.restrictions.first() {
+            Some(Restriction::Clustered) if !is_named => {
+                work.error(&format!(
+                    "Skipping clustered VG {group}.\nSee lvmlockd(8) for changing a clvm/clustered \
+                     VG to a shared VG."
+                ));
+            }
+            Some(
+                Restriction::Foreign { .. } | Restriction::Exported | Restriction::Shared { .. },
+            ) if !is_named => {}
+            _ => work.fail_later(&error.to_string()),
         }
     }
     Ok(())

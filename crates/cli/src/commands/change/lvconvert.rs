@@ -15,12 +15,14 @@ use super::checksums::{self, INTEGRITY};
 use super::convert_array::{self, CHUNK, REPLACE, is_array, split_count};
 use super::convert_reshape::{self, MORE_STRIPES};
 use super::convert_snapshot::{
-    MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, merge, require_join, split_off,
+    self, MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, split_off,
 };
-use super::convert_subject::{converted, require_places, require_types};
+use super::convert_subject::{converted, require_places, require_present, require_types};
 use super::limits::region_size;
 use super::lvcreate::{SNAPSHOT, mirror_log, refuse_types, unknown_type};
-use super::merging::{BACKGROUND, INTERVAL, merge_and_follow};
+use super::merging::{self, BACKGROUND, INTERVAL, merge_and_follow};
+use super::not_done;
+use super::profiles::profile;
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing,
@@ -67,32 +69,10 @@ pub(super) const TRACK: Flag = Flag::switch(
      name, as data_rimage_1. When it is merged (--merge) it gets what was written meanwhile, and \
      nothing else is copied.",
 );
-const MERGE_MIRRORS: Flag = Flag::switch(
+pub(super) const MERGE_MIRRORS: Flag = Flag::switch(
     "mergemirrors",
     "Merge an image of raid1 that was split off with --trackchanges; --merge does that, too.",
 );
-
-/// What stock does and we do not.
-const UNSUPPORTED: &[Flag] = &[
-    Flag::switch("mergethin", "Not done yet: thin volumes."),
-    Flag::switch("thin", "Not done yet: thin volumes.").short('T'),
-    Flag::value("thinpool", "LV", "Not done yet: thin volumes."),
-    Flag::switch("cache", "Not done yet: caches.").short('H'),
-    Flag::value("cachepool", "LV", "Not done yet: caches."),
-    Flag::value("cachevol", "LV", "Not done yet: caches."),
-    Flag::switch("splitcache", "Not done yet: caches."),
-    Flag::switch("uncache", "Not done yet: caches."),
-    Flag::value("vdopool", "LV", "Not done yet: VDO."),
-    Flag::switch("startpoll", "Not done: nothing is polled."),
-    Flag::value("readahead", "auto|none|Number", "Not done yet: pools.").short('r'),
-    Flag::value("virtualsize", "Size", "Not done yet: VDO.").short('V'),
-    Flag::value("cachedevice", "PV", "Not done yet: caches."),
-    Flag::value("cachesize", "Size", "Not done yet: caches."),
-    Flag::value("cachemode", "String", "Not done yet: caches."),
-    Flag::value("cachepolicy", "String", "Not done yet: caches."),
-    Flag::value("cachesettings", "String", "Not done yet: caches."),
-    Flag::value("cachemetadataformat", "String", "Not done yet: caches."),
-];
 
 /// `lvconvert`
 pub(super) const COMMAND: Command = Command {
@@ -157,13 +137,10 @@ pub(super) const COMMAND: Command = Command {
             FORCE,
         ],
         CHANGE,
-        &[Flag::value(
-            "metadataprofile",
-            "String",
-            "Accepted for scripts: pools, which could keep a profile, are not made here.",
-        )],
         ACCEPTED,
-        UNSUPPORTED,
+        not_done::NEW,
+        not_done::SETTINGS,
+        not_done::CONVERSIONS,
         flags::COMMON,
     ],
     examples: &[
@@ -213,7 +190,8 @@ pub(super) const COMMAND: Command = Command {
 
 /// As all commands that change metadata; a merge is followed to its end.
 fn run_command(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    if arguments.has(&MERGE) || arguments.has(&MERGE_SNAPSHOT) {
+    let merges = [&MERGE, &MERGE_MIRRORS, &MERGE_SNAPSHOT];
+    if merges.into_iter().any(|flag| arguments.has(flag)) {
         merge_and_follow(arguments, session)
     } else {
         run(arguments, session)
@@ -251,41 +229,38 @@ impl Count {
 
 /// Converts the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
-    refuse_types(arguments)?;
+    profile(arguments, work)?;
+    if arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS) {
+        return merging::merge(arguments, work);
+    }
+    if arguments.has(&MERGE_SNAPSHOT) && arguments.operands().len() > 1 {
+        return Err(Error::failed("One LV position arg is required."));
+    }
     let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
-    require_join(arguments)?;
-    if let Some(images) = images_to_merge(arguments, work)? {
-        require_alone(arguments)?;
-        return images
-            .iter()
-            .try_for_each(|image| convert_array::merge(work, image));
-    }
-    if arguments.has(&MERGE) || arguments.has(&MERGE_SNAPSHOT) {
-        if is_split_off || joins(arguments) {
-            return Err(Error::usage("--merge takes snapshots, and nothing else."));
-        }
-        require_alone(arguments)?;
-        return merge(work, arguments.operands());
-    }
     if joins(arguments) && !is_split_off {
-        require_alone(arguments)?;
         return join(arguments, work);
     }
-    let [volume, words @ ..] = arguments.operands() else {
-        return Err(Error::usage("Please provide logical volume path."));
+    let (volume, words) = match (arguments.operands(), arguments.value(&not_done::VDO_POOL)) {
+        ([volume, words @ ..], _) => (volume.as_str(), words),
+        ([], Some(pool)) => (pool, [].as_slice()),
+        ([], None) => return Err(Error::usage("Please provide logical volume path.")),
     };
-    let volume = converted(volume)?;
+    let volume = converted(arguments, work, volume)?;
+    require_present(arguments, work, &volume)?;
+    refuse(
+        arguments,
+        &[not_done::NEW, not_done::SETTINGS, not_done::CONVERSIONS],
+    )?;
+    refuse_types(arguments)?;
     require_types(arguments, work, &volume)?;
     if !arguments.has(&INTEGRITY) {
         require_places(work, &volume, words)?;
     }
+    if arguments.has(&MERGE_SNAPSHOT) {
+        return convert_snapshot::merge(work, &volume);
+    }
     if is_split_off {
-        require_alone(arguments)?;
-        return match words {
-            [] if !joins(arguments) => split_off(work, &volume),
-            _ => Err(Error::usage("--splitsnapshot takes one snapshot.")),
-        };
+        return split_off(work, &volume);
     }
     if arguments.has(&REPAIR) {
         if is_array(work, &volume)? {
@@ -319,32 +294,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Ok(());
     }
     convert(arguments, work, &volume, words)
-}
-
-/// The images of arrays that are to be merged; `None`: something else is asked for.
-fn images_to_merge(arguments: &Arguments, work: &Work<'_>) -> Result<Option<Vec<LvName>>, Error> {
-    let is_said = arguments.has(&MERGE_MIRRORS);
-    if !is_said && !arguments.has(&MERGE) {
-        return Ok(None);
-    }
-    let mut images = Vec::new();
-    for word in arguments.operands() {
-        match split_target(word) {
-            Target::Lv(volume) if is_said || convert_array::is_image(work, &volume)? => {
-                images.push(volume);
-            }
-            _ if is_said => return Err(Error::usage("--mergemirrors takes images, as VG/IMAGE.")),
-            _ => {}
-        }
-    }
-    match images.len() {
-        0 if is_said => Err(Error::usage("Please provide logical volume path.")),
-        0 => Ok(None),
-        count if count == arguments.operands().len() => Ok(Some(images)),
-        _ => Err(Error::usage(
-            "--merge takes images of arrays, or snapshots, not both.",
-        )),
-    }
 }
 
 /// Gives a volume another number of copies, or another log.
@@ -396,21 +345,6 @@ fn convert(
         work.note("Conversion starts after activation.");
     }
     Ok(())
-}
-
-/// Snapshots have nothing to do with mirrors.
-fn require_alone(arguments: &Arguments) -> Result<(), Error> {
-    let other = [&MIRRORS, &MIRROR_LOG, &CORE_LOG, &REGION_SIZE, &NO_SYNC];
-    let other = other
-        .into_iter()
-        .chain([&REPAIR, &SPLIT, &NAME, &USE_OUTDATED, &TRACK]);
-    match other.into_iter().find(|flag| arguments.has(flag)) {
-        None => Ok(()),
-        Some(flag) => Err(Error::usage(format!(
-            "Command does not accept option: --{}.",
-            flag.long
-        ))),
-    }
 }
 
 /// A volume as it is before.

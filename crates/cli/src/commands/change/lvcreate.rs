@@ -1,5 +1,6 @@
 //! `lvcreate`: a new logical volume.
 
+use ashlar::apply::require_changeable;
 use lvm2::Sectors;
 use lvm2::model::name::{NameOf, validate};
 use lvm2::model::{LogicalVolume, RaidLevel, ReadAhead};
@@ -19,6 +20,7 @@ use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
 use super::limits::{new_minor, region_size};
 use super::new_snapshot::{Wanted, wanted};
+use super::not_done;
 use super::profiles::{METADATA_PROFILE, profile};
 use super::run::run;
 use super::volumes::{
@@ -27,7 +29,7 @@ use super::volumes::{
     STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, path, permission, places,
     policy, read_ahead, require_name, size, skip, tags,
 };
-use super::work::{Work, missing as missing_group, planned};
+use super::work::{Work, failed, missing as missing_group, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, Kind, flags};
 
 /// As many stripes as LVM2 takes, and the smallest of its stripe sizes.
@@ -58,19 +60,6 @@ pub(super) const SNAPSHOT: Flag = Flag::switch(
      --type snapshot.",
 )
 .short('s');
-
-/// What stock makes and we do not yet.
-const UNSUPPORTED: &[Flag] = &[
-    Flag::switch("thin", "Not done yet: thin volumes.").short('T'),
-    Flag::value("thinpool", "LV", "Not done yet: thin volumes."),
-    Flag::value("virtualsize", "Size", "Not done yet: thin volumes.").short('V'),
-    Flag::switch("cache", "Not done yet: caches.").short('H'),
-    Flag::value("cachepool", "LV", "Not done yet: caches."),
-    Flag::value("cachevol", "LV", "Not done yet: caches."),
-    Flag::value("cachedevice", "PV", "Not done yet: caches."),
-    Flag::switch("vdo", "Not done yet: VDO."),
-    Flag::value("vdopool", "LV", "Not done yet: VDO."),
-];
 
 /// `lvcreate`
 pub(super) const COMMAND: Command = Command {
@@ -131,7 +120,9 @@ pub(super) const COMMAND: Command = Command {
         ],
         CHANGE,
         ACCEPTED,
-        UNSUPPORTED,
+        not_done::VOLUMES,
+        not_done::NEW,
+        not_done::SETTINGS,
         flags::COMMON,
     ],
     examples: &[
@@ -161,8 +152,8 @@ pub(super) const COMMAND: Command = Command {
 
 /// Makes the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    refuse(arguments, UNSUPPORTED)?;
-    refuse_types(arguments)?;
+    let profile = profile(arguments, work)?;
+    refuse_not_done(arguments, work)?;
     let snapshot = wanted(arguments)?;
     let (group, name) = match &snapshot {
         Some(wanted) => (wanted.group.clone(), wanted.name.clone()),
@@ -171,10 +162,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let size = new_size(arguments, snapshot.as_ref(), work)?;
     let kind = kind(arguments, work)?;
     let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
-    let start = match asked(arguments)? {
-        None | Some(Activation::Yes | Activation::Auto) => Start::Active,
-        Some(Activation::No) => Start::Inactive,
-    };
     let (tags, cling_tags) = (tags(arguments, &ADD_TAG)?, work.host().config.cling_tags());
     let template = NewVolume {
         name: name.as_deref(),
@@ -187,11 +174,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         skip: skip(arguments)?.unwrap_or(Skip::No),
         autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
         tags: &tags,
-        profile: profile(arguments, work)?,
+        profile,
         zeroing: zeroing(arguments, work, permission)?,
-        start,
+        start: start(arguments)?,
         ..NewVolume::linear(size)
     };
+    require_group(&group, work)?;
     let finder = work.finder();
     let words = &arguments.operands()[arguments.operands().len().min(1)..];
     let request = work.request_of(&[&group]);
@@ -231,6 +219,14 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     Ok(())
 }
 
+/// Whether it is active afterwards.
+fn start(arguments: &Arguments) -> Result<Start, Error> {
+    Ok(match asked(arguments)? {
+        None | Some(Activation::Yes | Activation::Auto) => Start::Active,
+        Some(Activation::No) => Start::Inactive,
+    })
+}
+
 /// What is said of the size.
 fn new_size(
     arguments: &Arguments,
@@ -265,10 +261,41 @@ fn kept_minor(
     new_minor(arguments, work)
 }
 
-/// Fails where the group is not there, before what is wrong with its volume is said.
+/// Refuses what is not made here, by name; where stock would not make it either, as stock does.
+fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let not_done = [not_done::NEW, not_done::VOLUMES, not_done::SETTINGS];
+    let refused = refuse(arguments, &not_done);
+    let Err(error) = refused.and_then(|()| refuse_types(arguments)) else {
+        return Ok(());
+    };
+    not_done::require_values(arguments)?;
+    let words = arguments.operands().first();
+    let group = match words.map(|word| path(word)) {
+        None => None,
+        Some(Ok((Some(group), _))) => Some(group),
+        Some(_) => words.map(|word| operand(word)).transpose()?,
+    };
+    if arguments.has(&SIZE) || arguments.has(&EXTENTS) {
+        size(arguments, Signs::New).map_err(|error| and_no_stripes(error, arguments))?;
+    }
+    let stripes = asked_stripes(arguments, work)?;
+    if stripes.count > 1 && stripes.size.is_none() {
+        default_stripe_size(work);
+    }
+    require_redundant(arguments, None)?;
+    if let Some(group) = group {
+        require_group(&group, work)?;
+    }
+    Err(error)
+}
+
+/// Fails where the group is not there or may not be changed, before what is wrong with its volume
+/// is said.
 fn require_group(group: &str, work: &Work<'_>) -> Result<(), Error> {
-    let found = work.scan()?.find_group(group).map(drop);
-    found.map_err(|error| missing_group(group, &error))
+    let scan = work.scan()?;
+    let found = scan.find_group(group);
+    let found = found.map_err(|error| missing_group(group, &error))?;
+    require_changeable(found, &[]).map_err(|error| failed(&error))
 }
 
 /// The same error, with stock's second one.
@@ -331,15 +358,7 @@ fn operand(word: &str) -> Result<String, Error> {
 
 /// What the volume is made of.
 fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
-    let mut stripes = Stripes {
-        count: number(arguments, &STRIPES)?.unwrap_or(1),
-        size: size_of(arguments, &STRIPE_SIZE, 'k')?,
-    };
-    if stripes.count == 1 && stripes.size.is_some() && !makes_stripes(arguments) {
-        work.note("Ignoring stripesize argument with single stripe.");
-        stripes.size = None;
-    }
-    require_stripes(stripes)?;
+    let mut stripes = asked_stripes(arguments, work)?;
     let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
     let copies = mirrors.filter(|copies| *copies > 0);
     let array = match (arguments.value(&TYPE), copies) {
@@ -351,6 +370,10 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
     };
     if let Some(level) = array {
         require_no_log(arguments)?;
+        let default = match (level, stripes.size) {
+            (RaidLevel::Raid1, _) | (_, Some(_)) => None,
+            _ => Some(default_stripe_size(work)),
+        };
         let mut kind = new_array(arguments, level);
         if let Ok(NewKind::Raid(options)) = &mut kind {
             match level {
@@ -358,10 +381,7 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
                     work.note("Ignoring stripesize argument for raid1 devices.");
                 }
                 RaidLevel::Raid1 => {}
-                _ if options.stripe_size.is_none() => {
-                    options.stripe_size = Some(default_stripe_size(work));
-                }
-                _ => {}
+                _ => options.stripe_size = options.stripe_size.or(default),
             }
         }
         return kind;
@@ -379,6 +399,20 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         stripes.size = Some(default_stripe_size(work));
     }
     plain_kind(arguments, work, (stripes, mirrors))
+}
+
+/// How the volume is spread, as far as it is said.
+fn asked_stripes(arguments: &Arguments, work: &mut Work<'_>) -> Result<Stripes, Error> {
+    let mut stripes = Stripes {
+        count: number(arguments, &STRIPES)?.unwrap_or(1),
+        size: size_of(arguments, &STRIPE_SIZE, 'k')?,
+    };
+    if stripes.count == 1 && stripes.size.is_some() && !makes_stripes(arguments) {
+        work.note("Ignoring stripesize argument with single stripe.");
+        stripes.size = None;
+    }
+    require_stripes(stripes)?;
+    Ok(stripes)
 }
 
 /// Whether a type has stripes that nobody counted.

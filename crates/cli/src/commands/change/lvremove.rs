@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ashlar::apply::{Question, Tolerated};
-use lvm2::model::{LvId, Relations};
+use lvm2::model::{LvId, Part, Relations};
 use lvm2::plan::logical::{Along, remove_volumes};
 use lvm2::plan::undo;
 
@@ -168,8 +168,11 @@ fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result
         let vg = &found.model;
         before = vg.lvs().map(|(_, lv)| lv.uuid).collect();
         let name = vg.lv(id).name();
-        let snapshots = Relations::of(vg).snapshots(vg, id).count();
-        let change = remove_volumes(vg, &[name], Along::Snapshots, author);
+        let relations = Relations::of(vg);
+        let snapshots = relations.snapshots(vg, id).count();
+        let users = relations.used_by(id).iter();
+        let in_pool = users.filter(|used| used.part == Part::ThinPool).count();
+        let change = remove_volumes(vg, &[name], Along::Everything, author);
         let mut planned = planned(change)?;
         // What it would do now; later changes may stand in its way.
         way_back = planned
@@ -185,6 +188,15 @@ fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result
             planned.questions.push(Question {
                 text: format!(
                     "Removing origin {name} will also remove {snapshots} snapshots(s). Proceed? \
+                     [y/n]: "
+                ),
+                refusal: not_removed(&vg.name, name),
+            });
+        }
+        if in_pool > 0 && !arguments.has(&FORCE) {
+            planned.questions.push(Question {
+                text: format!(
+                    "Removing pool \"{name}\" will remove {in_pool} dependent volume(s). Proceed? \
                      [y/n]: "
                 ),
                 refusal: not_removed(&vg.name, name),

@@ -1,7 +1,7 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
 use ashlar::activate::Activator;
-use ashlar::apply::{Planned, shrunk_records};
+use ashlar::apply::{Planned, require_changeable, shrunk_records};
 use ashlar::scan::{FoundVg, Scan};
 use lvm2::Sectors;
 use lvm2::model::{LvId, VolumeGroup};
@@ -19,7 +19,7 @@ use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
     copies, missing, places, policy, single, size,
 };
-use super::work::{Work, planned};
+use super::work::{Work, failed, missing as missing_group, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
 use crate::commands::Session;
 
@@ -242,7 +242,11 @@ pub(super) fn change_size(
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please specify a logical volume path."));
     };
+    if number(arguments, &STRIPES)? == Some(0_usize) {
+        return Err(Error::usage("--stripes may not be zero."));
+    }
     let volume = single(volume)?;
+    require_resizable(work, &volume, words)?;
     let policy_of_stores = arguments.has(&USE_POLICIES).then(|| extension(work));
     let size = match policy_of_stores {
         None => amount(arguments, words, direction)?,
@@ -296,6 +300,18 @@ pub(super) fn change_size(
         told_of_size(planned, (scan, found), &volume.lv, &at_work)
     })?;
     Ok(())
+}
+
+/// Fails where group or volume are not there or may not be changed, or words name no extents,
+/// before anything else is wrong.
+fn require_resizable(work: &Work<'_>, volume: &LvName, words: &[String]) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let found = scan.find_group(&volume.vg);
+    let found = found.map_err(|error| missing_group(&volume.vg, &error))?;
+    let checked = require_changeable(found, &[])
+        .and_then(|()| require_copies(found, &volume.lv, None))
+        .and_then(|()| places(&scan, found, &work.finder(), words));
+    checked.map(drop).map_err(|error| failed(&error))
 }
 
 /// Fails where the volume is not there, or is to have another number of copies.

@@ -11,15 +11,20 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use ashlar::apply::require_changeable;
 use ashlar::live::{Client, Merging, SnapshotInUse, any_owner};
 use ashlar::scan::{FoundVg, Options, Scan, scan};
 use lvm2::Uuid;
 use lvm2::model::{LvId, Relations, SnapshotState};
+use lvm2::plan::logical::array_of;
 
 use super::arguments::interval;
+use super::lvconvert::MERGE_MIRRORS;
 use super::run::run;
-use super::volumes::{missing, single};
-use crate::args::{Arguments, Error, Flag, LvName, Target, flags, split_target};
+use super::volumes::{chosen, named_volumes};
+use super::work::{Work, failed};
+use super::{convert_array, convert_snapshot};
+use crate::args::{Arguments, Error, Flag, LvName, flags};
 use crate::commands::cp::{Bar, Signals};
 use crate::commands::{Disks, Session};
 
@@ -42,8 +47,8 @@ pub(super) const INTERVAL: Flag = Flag::value(
 .short('i');
 
 /// A snapshot that was named.
-pub(super) struct Named {
-    pub(super) volume: LvName,
+struct Named {
+    volume: LvName,
     /// Its group.
     group: Uuid,
     store: Uuid,
@@ -58,7 +63,7 @@ pub(super) fn merge_and_follow(arguments: &Arguments, session: &mut Session) -> 
     }
     let disks = session.disks(arguments)?;
     // What is wrong with them the command says itself.
-    let all = named(&disks.scan, arguments.operands()).unwrap_or_default();
+    let all = named(&disks.scan, arguments.operands());
     run(arguments, session)?;
     for one in &all {
         follow(one, &disks, arguments, interval, session)?;
@@ -66,55 +71,63 @@ pub(super) fn merge_and_follow(arguments: &Arguments, session: &mut Session) -> 
     Ok(())
 }
 
-/// The snapshots that the operands name: `VG/LV`, or `@tag`.
-pub(super) fn named(scan: &Scan, operands: &[String]) -> Result<Vec<Named>, Error> {
-    let mut all: Vec<Named> = Vec::new();
-    for word in operands {
-        let mut found = match split_target(word) {
-            Target::Tag(tag) => tagged(scan, &tag)?,
-            _ => vec![by_name(scan, single(word)?)?],
+/// `--merge`, `--mergemirrors`: each volume that is named goes back into what it came from.
+pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
+    let volumes = chosen(arguments, work)?;
+    let scan = work.scan()?;
+    let mut refused: Vec<&str> = Vec::new();
+    for one in &volumes {
+        if refused.contains(&one.group.as_str()) {
+            continue;
+        }
+        let (found, id) = one.find(&scan).map_err(|error| failed(&error))?;
+        if let Err(error) = require_changeable(found, &[]) {
+            refused.push(&one.group);
+            work.fail_later(&error.to_string());
+            continue;
+        }
+        let model = &found.model;
+        let volume = LvName {
+            vg: one.group.clone(),
+            lv: one.name.clone(),
         };
-        found.retain(|one| all.iter().all(|other| other.store != one.store));
-        all.append(&mut found);
-    }
-    Ok(all)
-}
-
-fn by_name(scan: &Scan, volume: LvName) -> Result<Named, Error> {
-    let failed = |error: ashlar::Error| super::work::missing(&volume.vg, &error);
-    let group = scan.find_group(&volume.vg).map_err(failed)?;
-    let lv = group.model.lv_by_name(&volume.lv);
-    let lv = lv.ok_or_else(|| Error::failed(missing(&volume.vg, &volume.lv).to_string()))?;
-    Ok(Named {
-        group: group.uuid,
-        store: group.model.lv(lv).uuid,
-        volume,
-    })
-}
-
-/// The snapshots with a tag.
-fn tagged(scan: &Scan, tag: &str) -> Result<Vec<Named>, Error> {
-    let mut all = Vec::new();
-    for group in &scan.groups {
-        let (model, relations) = (&group.model, Relations::of(&group.model));
-        let has = |tags: &[String]| tags.iter().any(|own| own == tag);
-        for (id, lv) in model.lvs() {
-            if relations.is_cow(id) && (has(&lv.tags) || has(&model.tags)) {
-                all.push(Named {
-                    group: group.uuid,
-                    store: lv.uuid,
-                    volume: LvName {
-                        vg: group.name.clone(),
-                        lv: lv.name().to_owned(),
-                    },
-                });
-            }
+        let merged = if array_of(model, id).is_some() {
+            convert_array::merge(work, &volume)
+        } else if Relations::of(model).is_cow(id) && !arguments.has(&MERGE_MIRRORS) {
+            convert_snapshot::merge(work, &volume)
+        } else {
+            Err(Error::failed(format!(
+                "{}/{} cannot be merged because --trackchanges was not used.",
+                one.group, one.name
+            )))
+        };
+        if let Err(error) = merged {
+            work.fail_later(&error.to_string());
         }
     }
-    if all.is_empty() {
-        return Err(Error::failed(format!("No snapshot has the tag {tag}.")));
+    Ok(())
+}
+
+/// The snapshots among the volumes that the operands name.
+fn named(scan: &Scan, operands: &[String]) -> Vec<Named> {
+    let mut all: Vec<Named> = Vec::new();
+    for one in operands.iter().flat_map(|word| named_volumes(scan, word)) {
+        let Ok((group, id)) = one.find(scan) else {
+            continue;
+        };
+        let is_new = all.iter().all(|other| other.store != one.uuid);
+        if is_new && Relations::of(&group.model).is_cow(id) {
+            all.push(Named {
+                volume: LvName {
+                    vg: one.group,
+                    lv: one.name,
+                },
+                group: group.uuid,
+                store: one.uuid,
+            });
+        }
     }
-    Ok(all)
+    all
 }
 
 /// Waits for the end of a merge that a process has begun.

@@ -43,6 +43,7 @@ mod lvrename;
 mod lvresize;
 mod merging;
 mod new_snapshot;
+mod not_done;
 mod place;
 pub(super) mod plan;
 mod profiles;

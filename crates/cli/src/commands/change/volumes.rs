@@ -13,7 +13,7 @@ use lvm2::plan::size::{Amount, Sign, SizeArgument};
 use super::arguments::{ALLOC, Choice, choice, invalid};
 use super::finder::Finder;
 use super::selection::{About, Asked, asked};
-use super::work::Work;
+use super::work::{Work, missing as missing_group};
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
 
 /// `-C`
@@ -226,14 +226,13 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
                 all.extend(new);
             }
             Err(Missing::Group(text)) => missing_groups.push(text),
+            Err(Missing::Path(text)) => return Err(Error::failed(text)),
             Err(Missing::Other(text)) => work.fail_later(&text),
         }
     }
-    // Beside tags, which stand for what is in any group, a group that is not there is no failure.
-    for text in missing_groups {
-        if has_tags {
-            work.error(&text);
-        } else {
+    // Beside tags, which stand for what is in any group, nothing is said of one that is not there.
+    if !has_tags {
+        for text in missing_groups {
             work.fail_later(&text);
         }
     }
@@ -244,10 +243,20 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
     Ok(all)
 }
 
+/// The volumes that a word names, as far as they are there.
+pub(super) fn named_volumes(scan: &Scan, word: &str) -> Vec<Chosen> {
+    match split_target(word) {
+        Target::Tag(tag) => tagged(scan, &tag),
+        _ => of_word(scan, word).unwrap_or_default(),
+    }
+}
+
 /// Why a word names nothing.
 enum Missing {
     /// There is no such group.
     Group(String),
+    /// It is no path of a volume: nothing is done.
+    Path(String),
     /// Something else.
     Other(String),
 }
@@ -256,11 +265,11 @@ enum Missing {
 fn of_word(scan: &Scan, word: &str) -> Result<Vec<Chosen>, Missing> {
     let (group, name) = match split_target(word) {
         Target::Vg(group) if !word.contains('/') || word.starts_with("/dev/") => (group, None),
-        _ => match path(word).map_err(Missing::Other)? {
+        _ => match path(word).map_err(Missing::Path)? {
             (Some(group), lv) if !group.is_empty() => (group, Some(lv).filter(|lv| !lv.is_empty())),
             _ => {
                 let what = format!("\"{word}\": Invalid path for Logical Volume.");
-                return Err(Missing::Other(what));
+                return Err(Missing::Path(what));
             }
         },
     };
@@ -268,7 +277,7 @@ fn of_word(scan: &Scan, word: &str) -> Result<Vec<Chosen>, Missing> {
     let found = match scan.find_group(&group) {
         Ok(found) => found,
         Err(error) if error.kind() == ashlar::Kind::NotFound => {
-            return Err(Missing::Group(error.to_string()));
+            return Err(Missing::Group(missing_group(&group, &error).to_string()));
         }
         Err(error) => return Err(Missing::Other(error.to_string())),
     };
@@ -506,15 +515,19 @@ pub(super) enum Signs {
 pub(super) fn size(arguments: &Arguments, signs: Signs) -> Result<Option<SizeArgument>, Error> {
     let (flag, text, parsed) = match (arguments.value(&SIZE), arguments.value(&EXTENTS)) {
         (None, None) => return Ok(None),
-        (Some(text), Some(_)) => {
-            let is_zero = SizeArgument::from_size(text).is_ok_and(|size| is_zero(&size));
-            return Err(Error::usage(if is_zero {
-                "--size may not be zero."
-            } else if signs == Signs::New {
-                "Please specify either size or extents (not both)."
-            } else {
-                "Please specify either size or extents but not both."
-            }));
+        (Some(text), Some(extents)) => {
+            let is_zero = |size: lvm2::Result<SizeArgument>| size.is_ok_and(|size| is_zero(&size));
+            return Err(Error::usage(
+                if is_zero(SizeArgument::from_extents(extents)) {
+                    "--extents may not be zero."
+                } else if is_zero(SizeArgument::from_size(text)) {
+                    "--size may not be zero."
+                } else if signs == Signs::New {
+                    "Please specify either size or extents (not both)."
+                } else {
+                    "Please specify either size or extents but not both."
+                },
+            ));
         }
         (Some(text), None) => (SIZE, text, SizeArgument::from_size(text)),
         (None, Some(text)) => (EXTENTS, text, SizeArgument::from_extents(text)),
