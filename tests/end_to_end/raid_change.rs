@@ -279,10 +279,10 @@ fn stock_sees_arrays_as_we_change_them() {
             "require LV types raid1",
         ),
         (
-            "lvchange --rebuild disk7 vg/b",
+            "lvchange -y --rebuild disk7 vg/b",
             "does not contain devices specified",
         ),
-        ("lvchange --rebuild disk1 vg/b", "not in-sync"),
+        ("lvchange -y --rebuild disk1 vg/b", "not in-sync"),
         ("lvconvert -m +1 vg/b", "is of type raid5"),
         ("lvconvert -y --type raid6 vg/b", "has to have 4 images"),
     ] {
@@ -350,7 +350,7 @@ fn arrays_in_sync_keep_what_they_hold() {
         "lvconvert --replace disk1 levels/raid5_n",
         "lvconvert --replace disk0 --replace disk2 levels/raid6_nr disk6 disk7 disk5",
         "lvconvert --replace disk3 levels/raid10x6",
-        "lvchange --rebuild disk1 levels/raid4x5",
+        "lvchange -y --rebuild disk1 levels/raid4x5",
     ] {
         world.agreed(line);
         assert_holds(&world, line);

@@ -250,8 +250,8 @@ pub fn require_known_segments(vg: &VolumeGroup) -> Result<()> {
     });
     let name = named.map_or("", |(_, lv)| lv.name());
     Err(refused(format!(
-        "Cannot change VG {} with unknown segments in it! Logical volume {name} has one: use the \
-         version of LVM2 that made it",
+        "Cannot change VG {} with unknown segments in it! Logical volume {name} has one of an \
+         unknown type: use the version of LVM2 that made it",
         vg.name
     )))
 }

@@ -54,13 +54,15 @@ impl Places {
         for argument in arguments {
             let found = splits(argument).find_map(|(name, text)| find(name).map(|pv| (pv, text)));
             if let Some((pv, text)) = found {
-                all.add(pv, parse_ranges(text, vg.pv(pv).pe_count)?);
+                let name = argument.strip_suffix(text).unwrap_or(argument);
+                let name = name.trim_end_matches(':');
+                all.add(pv, parse_ranges(text, vg.pv(pv).pe_count)?, name)?;
                 continue;
             }
             let (name, text) = argument.split_once(':').unwrap_or((argument, ""));
             if let Some(tag) = name.strip_prefix('@') {
                 for (pv, volume) in vg.pvs().filter(|(_, pv)| pv.tags.iter().any(|t| t == tag)) {
-                    all.add(pv, parse_ranges(text, volume.pe_count)?);
+                    all.add(pv, parse_ranges(text, volume.pe_count)?, name)?;
                 }
                 continue;
             }
@@ -85,17 +87,33 @@ impl Places {
         }
     }
 
-    fn add(&mut self, pv: PvId, ranges: Vec<ExtentRange>) {
-        match self.places.iter_mut().find(|place| place.pv == pv) {
-            Some(place) => {
-                place.ranges.extend(ranges);
-                place.ranges = merged(core::mem::take(&mut place.ranges));
-            }
-            None => self.places.push(Place {
-                pv,
-                ranges: merged(ranges),
-            }),
+    /// Adds ranges that were named as `name`; none of them twice, as in stock.
+    fn add(&mut self, pv: PvId, mut ranges: Vec<ExtentRange>, name: &str) -> Result<()> {
+        let at = self.places.iter().position(|place| place.pv == pv);
+        if let Some(at) = at {
+            ranges.splice(0..0, self.places[at].ranges.drain(..));
         }
+        for (index, range) in ranges.iter().enumerate() {
+            let mut earlier = ranges[..index].iter();
+            let meets =
+                |other: &&ExtentRange| range.start < other.end() && other.start < range.end();
+            if let Some(other) = earlier.find(meets) {
+                let last = |range: &ExtentRange| range.end().0.saturating_sub(1);
+                return Err(wrong(format!(
+                    "Overlapping PE ranges specified ({}-{}, {}-{}) on {name}.",
+                    range.start.0,
+                    last(range),
+                    other.start.0,
+                    last(other)
+                )));
+            }
+        }
+        let ranges = merged(ranges);
+        match at {
+            Some(at) => self.places[at].ranges = ranges,
+            None => self.places.push(Place { pv, ranges }),
+        }
+        Ok(())
     }
 }
 

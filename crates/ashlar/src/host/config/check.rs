@@ -102,9 +102,15 @@ fn wrong_type(path: &str, found: &str, expected: KeyKind) -> String {
         KeyKind::Array => "array with values of type: integer string",
         kind => kind.name(),
     };
+    // What sizes are shown in is read by every command.
+    let ignored = if path == "global/units" {
+        "\nWARNING: Ignoring unsupported value for global/units."
+    } else {
+        ""
+    };
     format!(
         "WARNING: Configuration setting \"{path}\" has invalid type. Found {found} but expected \
-         {expected}."
+         {expected}.{ignored}"
     )
 }
 

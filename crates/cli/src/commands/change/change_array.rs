@@ -110,6 +110,14 @@ fn rebuild(
     finder: &Finder,
 ) -> Result<(), Error> {
     let names: Vec<String> = arguments.values(&REBUILD).map(str::to_owned).collect();
+    let name = format!("{}/{}", volume.group, volume.name);
+    let question = format!(
+        "Do you really want to rebuild {} PVs of logical volume {name} [y/n]: ",
+        names.len()
+    );
+    if !work.is_shown() && !work.agrees(&question) {
+        return Err(Error::failed(format!("Logical volume {name} not rebuild.")));
+    }
     let at_work = work.arrays()?;
     let request = work.request_of(&[&volume.group]);
     work.change(&request, |scan, author| {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use ashlar::apply::{Tolerated, require_changeable};
-use ashlar::scan::Restriction;
+use ashlar::scan::{FoundVg, Restriction};
 use lvm2::Uuid;
+use lvm2::model::Relations;
 use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
 
 use super::activation::{
@@ -27,7 +28,7 @@ use super::volumes::{
     tags, type_shown,
 };
 use super::work::{Work, failed, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, Target, flags, split_target};
+use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
 use crate::commands::open::ACTIVATION_MODE;
 
 const REMOVE_TAG: Flag = Flag::value("deltag", "Tag", "A tag to be removed. May be repeated.");
@@ -124,6 +125,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         retain_changeable(&mut volumes, arguments, work)?;
     }
     refuse(arguments, &[POOLS, not_done::SETTINGS])?;
+    if arguments.has(&PERSISTENT) {
+        retain_numbered(&mut volumes, work)?;
+    }
     if !volumes.is_empty() {
         changes.extend(changed_minor(arguments, work)?);
     }
@@ -201,11 +205,21 @@ fn retain_changeable(
         .any(|flag| arguments.has(flag));
     let tolerated: &[Tolerated] = if is_strict { &[] } else { &[Tolerated::Absent] };
     let scan = work.scan()?;
-    let mut words = arguments.operands().iter();
-    let is_named = words.any(|word| !word.starts_with('@'));
-    let groups: BTreeSet<String> = volumes.iter().map(|one| one.group.clone()).collect();
-    for group in groups {
-        let found = scan.find_group(&group).map_err(|error| failed(&error))?;
+    let (tags, names): (Vec<&String>, Vec<&String>) = arguments
+        .operands()
+        .iter()
+        .partition(|word| word.starts_with('@'));
+    let is_named = !names.is_empty();
+    let chosen: BTreeSet<&String> = volumes.iter().map(|one| &one.group).collect();
+    // A tag is looked for in all of them.
+    let of_all = !tags.is_empty();
+    let groups = scan
+        .groups
+        .iter()
+        .filter(|found| of_all || chosen.contains(&found.name));
+    let groups: Vec<&FoundVg> = groups.collect();
+    for found in groups {
+        let group = found.name.clone();
         let Err(error) = require_changeable(found, tolerated) else {
             continue;
         };
@@ -223,6 +237,29 @@ fn retain_changeable(
             _ => work.fail_later(&error.to_string()),
         }
     }
+    Ok(())
+}
+
+/// Takes away the volumes that can have no number of a device, and says so.
+fn retain_numbered(volumes: &mut Vec<Chosen>, work: &mut Work<'_>) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let mut kept = Vec::new();
+    for volume in volumes.drain(..) {
+        let (found, id) = volume.find(&scan).map_err(|error| failed(&error))?;
+        let (vg, name) = (&found.model, format!("{}/{}", volume.group, volume.name));
+        let kind = type_shown(vg, id);
+        if !Relations::of(vg).is_visible(vg, id) {
+            work.fail_later(&format!("Operation not permitted on hidden LV {name}."));
+        } else if kind.ends_with("pool") {
+            work.fail_later(&format!(
+                "Command on LV {name} with invalid LV type {kind}.\nCommand not permitted on LV \
+                 {name}."
+            ));
+        } else {
+            kept.push(volume);
+        }
+    }
+    *volumes = kept;
     Ok(())
 }
 
@@ -245,14 +282,16 @@ fn require_arrays(
     };
     let is_of_options = !has(&[&RESYNC, &REBUILD]);
     let scan = work.scan()?;
-    let groups = arguments
-        .operands()
-        .iter()
-        .filter_map(|word| match split_target(word) {
-            Target::Vg(group) => Some(group),
-            _ => None,
+    let named = arguments.operands().iter().map(|word| split_target(word));
+    let named: Vec<Target> = named.collect();
+    let is_named = |volume: &Chosen| {
+        let group = Target::Vg(volume.group.clone());
+        let own = Target::Lv(LvName {
+            vg: volume.group.clone(),
+            lv: volume.name.clone(),
         });
-    let groups: Vec<String> = groups.collect();
+        named.contains(&own) && !named.contains(&group)
+    };
     let mut kept = Vec::new();
     for volume in volumes.drain(..) {
         let (found, id) = volume.find(&scan).map_err(|error| failed(&error))?;
@@ -262,22 +301,23 @@ fn require_arrays(
             "raid" => kind.starts_with("raid"),
             _ => kind == "mirror" || kind.starts_with("raid"),
         };
-        // What else is wrong with a group is said by the change.
-        if fits || !found.restrictions.is_empty() {
+        if fits {
             kept.push(volume);
             continue;
         }
         let name = format!("{}/{}", volume.group, volume.name);
-        let why = if is_of_options {
+        let why = if kind.starts_with("raid0") && has(&[&REBUILD]) {
+            format!("Command on LV {name} with invalid LV type {kind}.")
+        } else if is_of_options {
             format!("Command on LV {name} uses options that require LV types {wanted} .")
         } else {
             format!("Command on LV {name} does not accept LV type {kind}.")
         };
-        // Of a whole group, those that fit are meant.
-        if groups.contains(&volume.group) || arguments.operands().is_empty() {
-            work.error(&why);
-        } else {
+        // Of a whole group and of a tag, those that fit are meant.
+        if is_named(&volume) {
             work.fail_later(&format!("{why}\nCommand not permitted on LV {name}."));
+        } else {
+            work.error(&why);
         }
     }
     *volumes = kept;

@@ -268,7 +268,7 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     let Err(error) = refused.and_then(|()| refuse_types(arguments)) else {
         return Ok(());
     };
-    not_done::require_values(arguments)?;
+    not_done::require_names(arguments)?;
     let words = arguments.operands().first();
     let group = match words.map(|word| path(word)) {
         None => None,
@@ -283,6 +283,7 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         default_stripe_size(work);
     }
     require_redundant(arguments, None)?;
+    not_done::require_settings(arguments)?;
     if let Some(group) = group {
         require_group(&group, work)?;
     }

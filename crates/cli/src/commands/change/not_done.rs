@@ -63,8 +63,8 @@ pub(super) const CONVERSIONS: &[Flag] = &[
     Flag::switch("startpoll", "Not done: nothing is polled."),
 ];
 
-/// Refuses names of pools that are none, and settings that are not written as such.
-pub(super) fn require_values(arguments: &Arguments) -> Result<(), Error> {
+/// Refuses names of pools that are none.
+pub(super) fn require_names(arguments: &Arguments) -> Result<(), Error> {
     for value in [THIN_POOL, CACHE_POOL, VDO_POOL]
         .iter()
         .filter_map(|flag| arguments.value(flag))
@@ -75,6 +75,14 @@ pub(super) fn require_values(arguments: &Arguments) -> Result<(), Error> {
                 "Logical volume name \"{name}\" is invalid."
             )));
         }
+    }
+    Ok(())
+}
+
+/// Refuses settings that are not written as such.
+pub(super) fn require_settings(arguments: &Arguments) -> Result<(), Error> {
+    if arguments.has(&CACHE_VOLUME) || arguments.has(&CACHE_DEVICE) {
+        return Ok(());
     }
     let settings = [CACHE_SETTINGS, VDO_SETTINGS];
     let mut settings = settings.iter().flat_map(|flag| arguments.values(flag));

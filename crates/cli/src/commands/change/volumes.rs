@@ -273,7 +273,7 @@ fn of_word(scan: &Scan, word: &str) -> Result<Vec<Chosen>, Missing> {
             }
         },
     };
-    require_group_name(&group).map_err(|error| Missing::Other(error.to_string()))?;
+    require_group_name(&group).map_err(|error| Missing::Group(error.to_string()))?;
     let found = match scan.find_group(&group) {
         Ok(found) => found,
         Err(error) if error.kind() == ashlar::Kind::NotFound => {

@@ -41,7 +41,7 @@ fn places_are_understood() {
     vg.pv_mut(ids[1]).device = Some("/dev/disk/by-path/pci-0:1".to_owned());
     assert_eq!(shown(&vg, &[]), "0:0+100 1:0+100 2:0+100");
     assert_eq!(shown(&vg, &["/dev/sd2"]), "2:0+100");
-    assert_eq!(shown(&vg, &["/dev/sd0:90-:0-9:5"]), "0:0+10,90+10");
+    assert_eq!(shown(&vg, &["/dev/sd0:90-:0-9:15"]), "0:0+10,15+1,90+10");
     assert_eq!(shown(&vg, &["/dev/sd0:3+4", "/dev/sd0:7"]), "0:3+5");
     assert_eq!(shown(&vg, &["@fast:10-19"]), "2:10+10");
     assert_eq!(shown(&vg, &["/dev/disk/by-path/pci-0:1"]), "1:0+100");
@@ -68,6 +68,10 @@ fn wrong_places_are_refused() {
     assert_eq!(
         refusal("/dev/sd0:20-10"),
         "PE range error: start extent 20 to end extent 10."
+    );
+    assert_eq!(
+        refusal("/dev/sd0:0-9:5"),
+        "Overlapping PE ranges specified (5-5, 0-9) on /dev/sd0."
     );
 }
 

@@ -137,7 +137,10 @@ fn course() -> impl Strategy<Value = Course> {
     ];
     let mode = prop::sample::select(&[MoveMode::Pieces, MoveMode::Pieces, MoveMode::Atomic][..]);
     let ranges = prop::option::of((0..40_u64, 1..40_u64));
-    let targets = prop::collection::vec(0..5_usize, 0..4);
+    let targets = prop::collection::btree_set(0..5_usize, 0..4);
+    let targets = targets
+        .prop_map(|all| all.into_iter().collect::<Vec<_>>())
+        .prop_shuffle();
     (
         0..5_usize,
         ranges,

@@ -277,11 +277,7 @@ fn a_move_that_cannot_be_made_is_refused() {
         policy: Some(AllocationPolicy::Contiguous),
         ..Ask::of("pv0", &["pv1:0-8:10-18"])
     };
-    assert!(
-        contiguous
-            .refusal(&vg)
-            .contains("allocation policy contiguous")
-    );
+    assert!(contiguous.refusal(&vg).contains("suitable contiguous"));
     let named = Ask {
         volume: Some("c"),
         ..Ask::of("pv0", &[])
