@@ -12,9 +12,8 @@ use super::{Arguments, Error, flags};
 pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Error> {
     let failed = |error: ashlar::Error| Error::failed(error.to_string());
     for text in arguments.values(&flags::CONFIG) {
-        config
-            .add_text(text)
-            .map_err(|error| unread(text, &error))?;
+        let added = config.add_text(text);
+        added.map_err(|error| Error::usage(error.to_string()))?;
     }
     if arguments.has(&flags::PROFILE) && arguments.has(&flags::COMMAND_PROFILE) && !keeps(arguments)
     {
@@ -41,18 +40,6 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
         overrides.sharing = Some(Sharing::Exclusive);
     }
     Ok(())
-}
-
-/// Why a text is no configuration, in stock's words and then ours.
-fn unread(text: &str, error: &ashlar::Error) -> Error {
-    let why = if text.trim().is_empty() {
-        String::new()
-    } else {
-        format!("Parse error at {error}\n")
-    };
-    Error::usage(format!(
-        "{why}Failed to set overridden configuration entries."
-    ))
 }
 
 /// Whether a profile that is named is kept with what is made or changed.
