@@ -341,7 +341,7 @@ impl FoundPv {
             .map_or(0, |extension| extension.version)
     }
 
-    /// Its areas that are not damaged (`pv_mda_count`): reports leave out the others, as stock does.
+    /// Its areas that are not damaged (`pv_mda_count`): reports leave the others out, as stock.
     pub fn good_areas(&self) -> impl Iterator<Item = &FoundArea> {
         let is_damaged = |area: &FoundArea| matches!(area.content, AreaContent::Damaged(_));
         self.areas.iter().filter(move |area| !is_damaged(area))
