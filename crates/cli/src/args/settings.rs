@@ -25,12 +25,13 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
             .add_profile(ProfileKind::Command, &name)
             .map_err(failed)?;
     }
-    if arguments.has(&flags::DEVICES) && arguments.has(&flags::DEVICES_FILE) {
+    let devices_file = devices_file(arguments)?;
+    if arguments.has(&flags::DEVICES) && devices_file.is_some() {
         let what = "A --devices list cannot be used with --devicesfile.";
         return Err(Error::usage(what));
     }
     let overrides = &mut config.overrides;
-    overrides.devices_file = devices_file(arguments)?;
+    overrides.devices_file = devices_file;
     let timeout = arguments.value(&flags::PV_TIMEOUT).map(pv_timeout);
     overrides.pv_timeout = timeout.transpose().map_err(failed)?;
     overrides.raid_consistency = consistency(arguments)?;
@@ -48,11 +49,16 @@ fn keeps(arguments: &Arguments) -> bool {
     KEEP_PROFILES.contains(&arguments.command())
 }
 
+/// Whether the command reads a profile that is named itself, as one of its subjects.
+fn shows(arguments: &Arguments) -> bool {
+    ["lvmconfig", "config", "dumpconfig"].contains(&arguments.command())
+}
+
 /// The profile of this run of the command, if there is one.
 fn command_profile(arguments: &Arguments) -> Option<String> {
     let other = arguments
         .value(&flags::PROFILE)
-        .filter(|_| !keeps(arguments));
+        .filter(|_| !keeps(arguments) && !shows(arguments));
     let said = arguments.value(&flags::COMMAND_PROFILE).or(other);
     let in_environment = || std::env::var("LVM_COMMAND_PROFILE").ok();
     let name = said.map(str::to_owned).or_else(in_environment);
