@@ -84,11 +84,11 @@ fn overwritten_headers_are_made_again() {
         bench.damage(first, count);
         let asked = bench.repair(&words);
         assert_eq!(asked.code, Some(5), "nobody said yes");
-        assert!(
-            asked.complaints().contains("was left as it is"),
-            "{}",
-            asked.complaints()
-        );
+        // The first question may be about the areas.
+        let complaints = asked.complaints();
+        let refusals = ["Command failed with status code 5", "To repair with zero"];
+        let is_refused = refusals.iter().any(|one| complaints.contains(one));
+        assert!(is_refused, "{complaints}");
         let words = [&words[..], &["-y"]].concat();
         let done = bench.repair(&words);
         assert_eq!(done.code, Some(0), "{words:?}: {}", done.complaints());

@@ -44,6 +44,8 @@ pub struct Error {
     pub kind: Kind,
     /// What failed, in which structure, at which place.
     pub context: String,
+    /// The byte of a text at which it is wrong, where that is known, from 0 on.
+    pub at: Option<usize>,
 }
 
 impl Error {
@@ -52,6 +54,7 @@ impl Error {
         Self {
             kind,
             context: context.into(),
+            at: None,
         }
     }
 

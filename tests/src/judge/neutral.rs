@@ -20,8 +20,12 @@ const NOISE: &[&str] = &[
     "Incompatible libdevmapper *",
 ];
 
-/// What stock leaves out where it has no driver to ask.
-const UNKNOWN_STATUS: &str = "LV Status              NOT available";
+/// What stock leaves out where it has no driver to ask; and what it says in a report, when it reads
+/// damaged metadata again.
+const LEFT_OUT: [&str; 2] = [
+    "LV Status              NOT available",
+    "Retrying metadata scan.",
+];
 
 /// Whether a text is an identity as LVM2 prints it.
 pub(super) fn is_identity(text: &str) -> bool {
@@ -34,8 +38,8 @@ pub(super) fn is_identity(text: &str) -> bool {
 
 /// A text with new identities and times made equal, and what a driver would know left out.
 pub(super) fn text(text: &str, known: &BTreeSet<String>) -> String {
-    let status = |line: &&str| line.trim() != UNKNOWN_STATUS;
-    let text: String = text.split_inclusive('\n').filter(status).collect();
+    let is_kept = |line: &&str| !LEFT_OUT.contains(&line.trim());
+    let text: String = text.split_inclusive('\n').filter(is_kept).collect();
     let text = text.as_str();
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -46,6 +50,7 @@ pub(super) fn text(text: &str, known: &BTreeSet<String>) -> String {
                 ("ID", IDENTITY)
             }
             _ if is_time(rest) => ("TIME", TIME.len()),
+            _ if process(rest) > 0 => ("pvscan[PROCESS]", process(rest)),
             _ if is_attr(rest) => {
                 out.push_str("--");
                 out.push_str(&rest[2..ATTR].replace('X', "-"));
@@ -66,6 +71,18 @@ fn is_time(text: &str) -> bool {
         _ => byte == wanted,
     };
     text.len() >= TIME.len() && text.bytes().zip(TIME.bytes()).all(fits)
+}
+
+/// How long `pvscan[NUMBER]` is, with the number of a process, if the text begins so.
+fn process(text: &str) -> usize {
+    let inner = text
+        .strip_prefix("pvscan[")
+        .and_then(|rest| rest.split_once(']'));
+    let is_number = |inner: &str| inner.bytes().all(|byte| byte.is_ascii_digit());
+    let number = inner
+        .map(|(number, _)| number)
+        .filter(|number| is_number(number));
+    number.map_or(0, |number| number.len() + "pvscan[]".len())
 }
 
 /// Whether the fifth letter of a volume's attributes and those behind it say that stock cannot ask

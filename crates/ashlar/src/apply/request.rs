@@ -2,8 +2,8 @@
 
 use lvm2::Uuid;
 use lvm2::model::VolumeGroup;
-use lvm2::plan::Change;
 use lvm2::plan::initialise::Initialised;
+use lvm2::plan::{Change, Message};
 
 use super::cut::Cut;
 use crate::lock::{ImageUse, OwnedGroup};
@@ -146,6 +146,8 @@ pub struct Question {
 pub struct Planned {
     /// What is asked first; each question once, also where the plan has to be made again.
     pub questions: Vec<Question>,
+    /// What is said before each of these, in their order.
+    pub announced: Vec<Vec<Message>>,
     /// Devices that become physical volumes.
     pub new: Vec<NewLabel>,
     /// Devices that are no physical volumes afterwards.

@@ -286,9 +286,14 @@ impl<'a> Session<'a> {
     }
 
     fn ask(&mut self, planned: &Planned, asked: &mut BTreeSet<String>) -> Result<()> {
-        for question in &planned.questions {
-            if asked.insert(question.text.clone()) && self.prompt.ask(&question.text) == Answer::No
-            {
+        for (index, question) in planned.questions.iter().enumerate() {
+            if !asked.insert(question.text.clone()) {
+                continue;
+            }
+            for message in planned.announced.get(index).into_iter().flatten() {
+                self.prompt.tell(message);
+            }
+            if self.prompt.ask(&question.text) == Answer::No {
                 return Err(Error::new(Kind::Request, question.refusal.clone()));
             }
         }

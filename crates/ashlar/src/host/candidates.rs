@@ -412,7 +412,12 @@ impl<'a> Gathering<'a> {
     }
 
     fn unusable(&mut self, path: &Path, why: &str) {
-        let message = format!("Cannot use {}: {why}", path.display());
+        let path = path.display();
+        let message = if why.starts_with("No such file or directory") {
+            format!("Device not found for {path}")
+        } else {
+            format!("Cannot use {path}: {why}")
+        };
         let remedy = "name a file, a block device or a directory of images that can be read";
         self.found
             .findings

@@ -114,14 +114,15 @@ impl Config {
     }
 
     /// Adds settings that are stronger than all so far (`--config`).
+    ///
+    /// # Errors
+    ///
+    /// `Config`, in stock's words: the text cannot be parsed, or sets nothing.
     pub fn add_text(&mut self, text: &str) -> Result<()> {
-        let tree = parse(text.as_bytes()).map_err(|error| {
-            Error::new(
-                Kind::Config,
-                format!("cannot use the configuration {text:?}"),
-            )
-            .because(error)
-        })?;
+        let tree = parse(text.as_bytes()).map_err(|error| unread(text, &error))?;
+        if tree.nodes.is_empty() {
+            return Err(Error::new(Kind::Config, NOT_ADDED));
+        }
         self.layers.insert(0, tree::in_form(tree));
         self.text_count += 1;
         Ok(())
@@ -150,7 +151,12 @@ impl Config {
             return Vec::new();
         }
         let layers = self.layers.iter().rev();
-        layers.flat_map(check::complaints).collect()
+        let mut all: Vec<String> = layers.flat_map(check::complaints).collect();
+        let units = self.value("global/units");
+        if units.is_some_and(|units| !matches!(units, Value::String(_))) {
+            all.push("WARNING: Ignoring unsupported value for global/units.".to_owned());
+        }
+        all
     }
 
     /// What is set, as a tree: by everything, or by the texts alone.
@@ -389,6 +395,24 @@ fn state_dir(
     let home = || folder("HOME").map(|home| home.join(".local/state"));
     let state = folder("XDG_STATE_HOME").or_else(home);
     state.map(|state| state.join("ashlar"))
+}
+
+/// What is said of a text that sets nothing, and behind what else is said of one.
+const NOT_ADDED: &str = "Failed to set overridden configuration entries.";
+
+/// Why a text is no configuration, in stock's words.
+fn unread(text: &str, error: &lvm2::Error) -> Error {
+    let at = error.at.unwrap_or(text.len());
+    let before = &text.as_bytes()[..at];
+    let line = before.split(|byte| *byte == b'\n').count();
+    let what = if error.context.contains("a value") {
+        "expected a value"
+    } else {
+        "unexpected token"
+    };
+    let byte = at + 1;
+    let what = format!("Parse error at byte {byte} (line {line}): {what}\n{NOT_ADDED}");
+    Error::new(Kind::Config, what)
 }
 
 fn as_text<'a>(value: &'a Value<'_>) -> Option<&'a str> {

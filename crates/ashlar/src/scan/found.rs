@@ -341,21 +341,26 @@ impl FoundPv {
             .map_or(0, |extension| extension.version)
     }
 
-    /// Its areas that metadata is kept in (`pv_mda_used_count`).
+    /// Its areas that are not damaged (`pv_mda_count`): reports leave the others out, as stock.
+    pub fn good_areas(&self) -> impl Iterator<Item = &FoundArea> {
+        let is_damaged = |area: &FoundArea| matches!(area.content, AreaContent::Damaged(_));
+        self.areas.iter().filter(move |area| !is_damaged(area))
+    }
+
+    /// Those of them that metadata is kept in (`pv_mda_used_count`).
     pub fn used_areas(&self) -> impl Iterator<Item = &FoundArea> {
-        self.areas
-            .iter()
+        self.good_areas()
             .filter(|area| area.usage() == AreaUse::Used)
     }
 
-    /// The size of its smallest area (`pv_mda_size`).
+    /// The size of the smallest of them (`pv_mda_size`).
     pub fn area_size_min(&self) -> Option<Bytes> {
-        self.areas.iter().map(|area| area.span.size).min()
+        self.good_areas().map(|area| area.span.size).min()
     }
 
-    /// The room for more text in its fullest area (`pv_mda_free`).
+    /// The room for more text in the fullest of them (`pv_mda_free`).
     pub fn area_free_min(&self) -> Option<Sectors> {
-        self.areas.iter().map(FoundArea::free).min()
+        self.good_areas().map(FoundArea::free).min()
     }
 }
 

@@ -216,20 +216,31 @@ pub(crate) const PVSCAN_EVENTS: &[Flag] = &[
         "Accepted for scripts: what -a activates is activated in any case.",
     ),
     Flag::switch("background", "Accepted for scripts; nothing is left to do."),
-    Flag::switch("checkcomplete", "Accepted for scripts."),
+    CHECK_COMPLETE,
     LIST_LVS,
     LIST_VG,
-    Flag::switch("udevoutput", "Accepted for scripts; udev is told nothing."),
+    UDEV_OUTPUT,
     Flag::switch("vgonline", "Accepted for scripts."),
     MAJOR_OF_PV,
     MINOR_OF_PV,
     NO_UDEV_SYNC,
     REPORT_FORMAT,
 ];
+/// `--checkcomplete`
+pub(crate) const CHECK_COMPLETE: Flag = Flag::switch("checkcomplete", "Accepted for scripts.");
+/// `--udevoutput`
+pub(crate) const UDEV_OUTPUT: Flag = Flag::switch(
+    "udevoutput",
+    "Accepted for scripts; udev is told only whether events activate groups.",
+);
 /// `--listlvs`
-pub(crate) const LIST_LVS: Flag = Flag::switch("listlvs", "Accepted for scripts.");
+pub(crate) const LIST_LVS: Flag = Flag::switch(
+    "listlvs",
+    "The group that the physical volume is in, and its logical volumes.",
+);
 /// `--listvg`
-pub(crate) const LIST_VG: Flag = Flag::switch("listvg", "Accepted for scripts.");
+pub(crate) const LIST_VG: Flag =
+    Flag::switch("listvg", "The group that the physical volume is in.");
 /// `-j`, pvscan
 pub(crate) const MAJOR_OF_PV: Flag =
     Flag::value("major", "Number", "Accepted for scripts, with --cache.").short('j');

@@ -51,6 +51,7 @@ const WORDS: &[&str] = &[
     "headers|metadata|metadata_all|metadata_search|metadata_area",
     "2|lvm2",
     "sanlock|dlm|idm|none",
+    "pv_header|metadata|label_header",
 ];
 
 /// A command line that has been understood.
@@ -140,6 +141,11 @@ impl Arguments {
         words.filter_map(existing).collect()
     }
 
+    /// Whether operands of the command are devices.
+    pub(crate) fn names_devices(&self) -> bool {
+        self.devices_from.is_some()
+    }
+
     /// Takes a flag that was given, unless its value is none or it was given before.
     fn add(&mut self, flag: &Flag, value: Option<String>) -> Result<(), Error> {
         let long = flag.long;
@@ -212,7 +218,7 @@ impl Arguments {
     }
 
     /// Refuses words that are not options.
-    pub(crate) fn no_operands(&self) -> Result<(), Error> {
+    fn no_operands(&self) -> Result<(), Error> {
         self.operands.first().map_or(Ok(()), |word| {
             let what = format!("Command does not accept argument: {word}.");
             Err(Error::form(what))
@@ -263,6 +269,9 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
         .any(|flag| arguments.has(flag))
     {
         forms::check(command.name, &arguments)?;
+        if command.operands.is_empty() {
+            arguments.no_operands()?;
+        }
     }
     Ok(arguments)
 }

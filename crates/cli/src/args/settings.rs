@@ -12,9 +12,8 @@ use super::{Arguments, Error, flags};
 pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Error> {
     let failed = |error: ashlar::Error| Error::failed(error.to_string());
     for text in arguments.values(&flags::CONFIG) {
-        config
-            .add_text(text)
-            .map_err(|error| unread(text, &error))?;
+        let added = config.add_text(text);
+        added.map_err(|error| Error::usage(error.to_string()))?;
     }
     if arguments.has(&flags::PROFILE) && arguments.has(&flags::COMMAND_PROFILE) && !keeps(arguments)
     {
@@ -26,12 +25,13 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
             .add_profile(ProfileKind::Command, &name)
             .map_err(failed)?;
     }
-    if arguments.has(&flags::DEVICES) && arguments.has(&flags::DEVICES_FILE) {
+    let devices_file = devices_file(arguments)?;
+    if arguments.has(&flags::DEVICES) && devices_file.is_some() {
         let what = "A --devices list cannot be used with --devicesfile.";
         return Err(Error::usage(what));
     }
     let overrides = &mut config.overrides;
-    overrides.devices_file = devices_file(arguments)?;
+    overrides.devices_file = devices_file;
     let timeout = arguments.value(&flags::PV_TIMEOUT).map(pv_timeout);
     overrides.pv_timeout = timeout.transpose().map_err(failed)?;
     overrides.raid_consistency = consistency(arguments)?;
@@ -43,29 +43,22 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
     Ok(())
 }
 
-/// Why a text is no configuration, in stock's words and then ours.
-fn unread(text: &str, error: &ashlar::Error) -> Error {
-    let why = if text.trim().is_empty() {
-        String::new()
-    } else {
-        format!("Parse error at {error}\n")
-    };
-    Error::usage(format!(
-        "{why}Failed to set overridden configuration entries."
-    ))
-}
-
 /// Whether a profile that is named is kept with what is made or changed.
 fn keeps(arguments: &Arguments) -> bool {
     const KEEP_PROFILES: [&str; 5] = ["lvchange", "lvconvert", "lvcreate", "vgchange", "vgcreate"];
     KEEP_PROFILES.contains(&arguments.command())
 }
 
+/// Whether the command reads a profile that is named itself, as one of its subjects.
+fn shows(arguments: &Arguments) -> bool {
+    ["lvmconfig", "config", "dumpconfig"].contains(&arguments.command())
+}
+
 /// The profile of this run of the command, if there is one.
 fn command_profile(arguments: &Arguments) -> Option<String> {
     let other = arguments
         .value(&flags::PROFILE)
-        .filter(|_| !keeps(arguments));
+        .filter(|_| !keeps(arguments) && !shows(arguments));
     let said = arguments.value(&flags::COMMAND_PROFILE).or(other);
     let in_environment = || std::env::var("LVM_COMMAND_PROFILE").ok();
     let name = said.map(str::to_owned).or_else(in_environment);

@@ -45,7 +45,6 @@ const DEVTYPES: Kind = Kind {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    arguments.no_operands()?;
     let Request::Report(plan) = plan(DEVTYPES, arguments, session)? else {
         return Ok(());
     };

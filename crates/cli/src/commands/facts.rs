@@ -18,7 +18,7 @@ pub(super) const FORMATS: Command = Command {
     description: "Names the formats of metadata that are read and written, one on a line.",
     flags: &[&[], flags::COMMON],
     examples: &[],
-    run: |arguments, session| lines(["lvm2"], arguments, session),
+    run: |_, session| lines(["lvm2"], session),
 };
 
 /// `segtypes`
@@ -74,12 +74,12 @@ pub(super) const LASTLOG: Command = Command {
     run: lastlog,
 };
 
-fn segtypes(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+fn segtypes(_: &Arguments, session: &mut Session) -> Result<(), Error> {
     let plain = ["linear", "striped", "zero", "error", "snapshot", "mirror"];
     let mut levels: Vec<&str> = RaidLevel::ALL.iter().map(|level| level.name()).collect();
     let place = |name: &&str| RAID_IN_ORDER.iter().position(|other| other == name);
     levels.sort_by_key(place);
-    lines(plain.into_iter().chain(levels), arguments, session)
+    lines(plain.into_iter().chain(levels), session)
 }
 
 /// Stock's order.
@@ -109,25 +109,22 @@ const RAID_IN_ORDER: [&str; 21] = [
 
 fn systemid(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let id = session.config(arguments)?.system_id().unwrap_or_default();
-    lines([format!("system ID: {id}")], arguments, session)
+    lines([format!("system ID: {id}")], session)
 }
 
 fn tags(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let config = session.config(arguments)?;
-    lines(config.host_tags(), arguments, session)
+    lines(config.host_tags(), session)
 }
 
-fn lastlog(arguments: &Arguments, _: &mut Session) -> Result<(), Error> {
-    arguments.no_operands()?;
+fn lastlog(_: &Arguments, _: &mut Session) -> Result<(), Error> {
     Err(Error::failed("No log report stored."))
 }
 
 fn lines(
     all: impl IntoIterator<Item = impl AsRef<str>>,
-    arguments: &Arguments,
     session: &mut Session,
 ) -> Result<(), Error> {
-    arguments.no_operands()?;
     for line in all {
         session.line(line.as_ref())?;
     }

@@ -4,7 +4,9 @@ use lvm2::model::{AllocationPolicy, LvFlag, LvId, Part, RaidFamily, ReadAhead, S
 
 use super::Session;
 use super::display::{Values, check_form, write_access};
-use super::selected::{self, Groups};
+use super::report::{Request, plan};
+use super::rows::of_groups;
+use super::selected::{self, Groups, Named};
 use super::{lvs, segments};
 use crate::args::{Arguments, Command, Error, Example, flags};
 use crate::output::fields::path_or_name;
@@ -54,10 +56,17 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         return lvs::run(arguments, session);
     }
     let values = Values::of(arguments, session)?;
+    let Request::Report(plan) = plan(lvs::LVS, arguments, session)? else {
+        return Ok(());
+    };
     let view = session.live_view(arguments)?;
     let named = selected::groups(&view, arguments, Groups::WithVolumes, session)?;
     for named in named {
         for lv in named.volumes(arguments.has(&flags::ALL)) {
+            let rows = [Named::only(named.group, lv)];
+            if !plan.is_met(|push| of_groups(&view, plan.subject, &rows, true, push))? {
+                continue;
+            }
             if arguments.has(&flags::COLON) {
                 session.line(&colons(named.group, lv))?;
                 continue;

@@ -80,7 +80,6 @@ const ID_TYPES: [&str; 8] = [
 ];
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    arguments.no_operands()?;
     let actions = [CHECK, UPDATE, ADD_DEVICE, DELETE_DEVICE, ADD_PV, DELETE_PV];
     let mut given = actions.iter().filter(|flag| arguments.has(flag));
     let action = given.next().map(|flag| flag.long);

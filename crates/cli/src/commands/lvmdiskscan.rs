@@ -29,17 +29,20 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    arguments.no_operands()?;
     let only_labelled = arguments.has(&LVM_PARTITION);
     if only_labelled {
         session.tell("WARNING: only considering LVM devices");
     }
     let values = Values::of(arguments, session)?;
-    let view = session.view(arguments)?;
+    let scan = session.quiet_disks(arguments)?.scan;
+    // It is about devices: what their groups lack is not asked.
+    session.tell_found(&scan, |finding| {
+        finding.device.is_some() || finding.group.is_none()
+    });
     let is_device = |device: &&FoundDevice| {
         !matches!(device.content, Content::Partitions | Content::Skipped(_))
     };
-    let mut devices: Vec<&FoundDevice> = view.scan.devices.iter().filter(is_device).collect();
+    let mut devices: Vec<&FoundDevice> = scan.devices.iter().filter(is_device).collect();
     devices.sort_by_key(|device| device.number);
     let width = devices.iter().map(|device| device.name.chars().count());
     let width = width.max().unwrap_or(0);

@@ -41,7 +41,8 @@ pub(super) const COMMAND: Command = Command {
     run,
 };
 
-const LVS: Kind = Kind {
+/// The report.
+pub(super) const LVS: Kind = Kind {
     subject: Subject::Lv,
     columns: ("report/lvs_cols", "report/lvs_cols_verbose"),
     sort: "report/lvs_sort",

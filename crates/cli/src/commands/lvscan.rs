@@ -35,7 +35,6 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    arguments.no_operands()?;
     let values = Values::of(arguments, session)?;
     let view = session.live_view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::WithVolumes, session)? {

@@ -84,7 +84,6 @@ const OBSOLETE: Command = Command {
 const DMSTATS: &str = "Please use the superior 'dmstats' facilities instead.";
 
 fn gone(arguments: &Arguments, instead: &str) -> Result<(), Error> {
-    arguments.no_operands()?;
     let name = arguments.command();
     Err(Error::failed(format!(
         "There's no '{name}' command in LVM2.\n{instead}"

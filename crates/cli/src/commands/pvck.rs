@@ -1,22 +1,24 @@
 //! `pvck`: what stands in the headers and metadata areas of one device, good or damaged.
 
+use std::fs::File;
+use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use ashlar::host::Location;
 use ashlar::scan::Source;
 use lvm2::Bytes;
-use lvm2::ondisk::{AreaHeader, Ring, Span, Version, versions};
+use lvm2::ondisk::{AreaHeader, RawLocation, Ring, Span, Version, versions};
 
 use super::Session;
 use super::change::pvck::{REPAIR, REPAIR_TYPE};
-use super::report::wrong_word;
 use crate::args::{Arguments, Command, Error, Example, flags};
 
 mod headers;
 mod settings;
 
-use headers::{Area, Headers, Line};
+pub(in crate::commands) use headers::Headers;
+use headers::{Area, Line};
 pub(in crate::commands) use settings::Settings;
 
 /// `pvck`
@@ -62,6 +64,11 @@ pub(in crate::commands) const COMMAND: Command = Command {
 /// The most of an area that is read; stock's default area has 1 MiB.
 const AREA_READ_MAX: u64 = 256 << 20;
 
+/// The place and the size of a first area, in bytes.
+const FIRST_AREA: (u64, u64) = (4096, 1_044_480);
+/// What the place of a second area is a multiple of, in bytes.
+const SECOND_AREA: u64 = 1 << 20;
+
 /// A device and what was asked of it.
 struct Job<'a> {
     arguments: &'a Arguments,
@@ -74,58 +81,27 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&REPAIR) || arguments.has(&REPAIR_TYPE) {
         return super::change::run(arguments, session);
     }
-    let [device, others @ ..] = arguments.operands() else {
+    let [device, ..] = arguments.operands() else {
         let what = "Name a device, as in: pvck --dump headers /dev/sdb";
         return Err(Error::lacking(arguments.command(), what));
     };
-    let Some(what) = arguments.value(&flags::DUMP) else {
-        return check_all(arguments, session);
-    };
-    if let [other, ..] = others {
-        let what = format!("Command does not accept argument: {other}.");
-        return Err(Error::form(what));
-    }
-    let job = begin(arguments, device, session)?;
-    match what {
-        "headers" => {
-            for line in job.headers.lines() {
-                let text = match line {
-                    Line::Text(text) => Some(text.clone()),
-                    Line::CurrentText(index) => job.current(&job.headers.areas()[*index]),
-                };
-                if let Some(text) = text {
-                    session.line(&text)?;
-                }
-            }
-            if job.headers.is_damaged() {
-                return Err(Error::failed("Found bad header or metadata values."));
-            }
-            Ok(())
-        }
-        "metadata" => job.metadata(session),
-        "metadata_all" | "metadata_search" => job.all(session, what == "metadata_search"),
-        "metadata_area" => job.area(session),
-        other => Err(wrong_word(
-            "dump",
-            other,
-            &[
-                "headers",
-                "metadata",
-                "metadata_all",
-                "metadata_search",
-                "metadata_area",
-            ],
-        )),
+    match arguments.value(&flags::DUMP) {
+        Some(what) => begin(arguments, device, session)?.dump(session, what),
+        None => check_all(arguments, session),
     }
 }
 
 /// Looks for the labels of all devices that are named.
 fn check_all(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    if arguments.has(&flags::SETTINGS) {
-        return Err(Error::form("Command does not accept option: --settings."));
-    }
+    let is_one = arguments.operands().len() == 1;
     for device in arguments.operands() {
-        let job = begin(arguments, device, session);
+        let job = match begin(arguments, device, session) {
+            Err(_) if !is_one && !is_there(device) => {
+                session.fail_later(&format!("Cannot use {device}: device not found."));
+                continue;
+            }
+            job => job,
+        };
         if let Err(error) = job.and_then(|job| job.check(session, device)) {
             session.fail_later(&error.to_string());
         }
@@ -139,9 +115,10 @@ fn begin<'a>(
     device: &str,
     session: &mut Session,
 ) -> Result<Job<'a>, Error> {
-    let settings = Settings::parse(arguments.values(&flags::SETTINGS))?;
     let source = open(arguments, device, session)?;
-    let headers = Headers::read(&source).map_err(|error| Error::failed(error.to_string()))?;
+    let settings = Settings::parse(arguments.values(&flags::SETTINGS))?;
+    let headers = Headers::read(&source, label_sector(arguments));
+    let headers = headers.map_err(|error| Error::failed(error.to_string()))?;
     Ok(Job {
         arguments,
         source,
@@ -150,44 +127,96 @@ fn begin<'a>(
     })
 }
 
+/// The sector that is said to have the label.
+pub(in crate::commands) fn label_sector(arguments: &Arguments) -> Option<usize> {
+    arguments.value(&flags::LABEL_SECTOR)?.parse().ok()
+}
+
+fn is_there(device: &str) -> bool {
+    let kind = std::fs::metadata(device).map(|known| known.file_type());
+    kind.is_ok_and(|kind| kind.is_file() || kind.is_block_device())
+}
+
 /// Opens the device by its path, or by the name under which a partition of an image is known.
 fn open(arguments: &Arguments, device: &str, session: &mut Session) -> Result<Source, Error> {
-    let what = if arguments.has(&flags::DUMP) {
-        ""
-    } else {
-        "device "
-    };
-    let missing = || Error::failed(format!("Cannot access {what}{device}."));
-    let location = if Path::new(device).exists() {
-        let kind = std::fs::metadata(device).map(|known| known.file_type());
-        if !kind.is_ok_and(|kind| kind.is_file() || kind.is_block_device()) {
-            return Err(missing());
-        }
+    let is_dump = arguments.has(&flags::DUMP);
+    if is_dump && Path::new(device).exists() && !is_there(device) {
+        return Err(Error::failed(format!(
+            "Cannot use {device}: device not found."
+        )));
+    }
+    let location = if is_there(device) && !arguments.has(&flags::DEVICES) {
         Location::whole(device)
     } else {
-        let scan = session.disks(arguments)?.scan;
-        let known = scan.find_device(device, None).ok_or_else(missing)?;
+        let scan = session.quiet_disks(arguments)?.scan;
+        let Some(known) = scan.find_device(device, None) else {
+            return Err(Error::failed(no_access(device, is_dump)));
+        };
         scan.device(known).location.clone()
     };
     Source::open(&location, device).map_err(|error| Error::failed(error.to_string()))
 }
 
+/// Why there is no such device to be looked at.
+pub(in crate::commands) fn no_access(device: &str, is_dump: bool) -> String {
+    if is_there(device) {
+        return format!("Cannot use {device}: device is not in devices list.");
+    }
+    match (Path::new(device).exists(), is_dump) {
+        // Stock's spelling.
+        (true, false) => format!("Invaild device type {device}."),
+        (_, false) => format!("Cannot access device {device}."),
+        (_, true) => format!("Cannot access {device}."),
+    }
+}
+
 impl Job<'_> {
-    fn check(&self, session: &mut Session, device: &str) -> Result<(), Error> {
-        let label = self.headers.label_sector();
-        let begin = if label.is_some() {
-            "CHECK: "
+    /// Prints what was asked for, and behind it whether the headers are good.
+    fn dump(&self, session: &mut Session, what: &str) -> Result<(), Error> {
+        let mut is_wrong = self.headers.is_damaged();
+        if what == "headers" {
+            for line in self.headers.lines() {
+                let text = match line {
+                    Line::Text(text) | Line::Check(text) => Some(text.clone()),
+                    Line::CurrentText(index) => {
+                        is_wrong |= self.say_current(session, *index)?;
+                        None
+                    }
+                };
+                if let Some(text) = text {
+                    session.line(&text)?;
+                }
+            }
         } else {
-            "CHECK: label_header"
-        };
-        for line in self.headers.lines() {
-            if let Line::Text(text) = line
-                && text.starts_with(begin)
-            {
-                session.line(text)?;
+            let is_search = what == "metadata_search";
+            let all: Vec<&str> = match is_search {
+                true => self.headers.label_checks().collect(),
+                false => self.headers.checks().collect(),
+            };
+            for line in all {
+                session.line(line)?;
+            }
+            match what {
+                "metadata" => is_wrong |= self.metadata(session)?,
+                "metadata_area" => self.area(session)?,
+                _ => self.all(session, is_search)?,
+            }
+            if is_search {
+                return Ok(());
             }
         }
-        let Some(sector) = label else {
+        // Of a device without a label nothing is expected.
+        if is_wrong && self.headers.label_sector().is_some() {
+            return Err(Error::failed("Found bad header or metadata values."));
+        }
+        Ok(())
+    }
+
+    fn check(&self, session: &mut Session, device: &str) -> Result<(), Error> {
+        for line in self.headers.checks() {
+            session.line(line)?;
+        }
+        let Some(sector) = self.headers.label_sector() else {
             return Err(Error::failed(format!(
                 "Could not find LVM label on {device}"
             )));
@@ -195,7 +224,7 @@ impl Job<'_> {
         session.line(&format!(
             "Found label on {device}, sector {sector}, type=LVM2 001"
         ))?;
-        for area in self.headers.areas() {
+        for area in self.headers.areas().iter().filter(|area| !area.is_damaged) {
             let (offset, size) = (area.span.offset.0, area.span.size.0);
             session.line(&format!(
                 "Found text metadata area: offset={offset}, size={size}"
@@ -226,35 +255,99 @@ impl Job<'_> {
         bytes.map_err(|error| Error::failed(error.to_string()))
     }
 
-    /// Describes the text that an area's header points to.
-    fn current(&self, area: &Area) -> Option<String> {
-        let bytes = self.read(area).ok()?;
-        let header = area.header_for_texts();
-        let text = Ring::new(&header).text(&bytes, &header.committed?).ok()?;
-        let at = area.span.offset.0 + header.committed?.offset.0;
-        Some(describe_text(at, &text))
+    /// Describes the text that the header of an area points to; whether its checksum is wrong.
+    fn say_current(&self, session: &mut Session, index: usize) -> Result<bool, Error> {
+        let text = self.current(&self.headers.areas()[index]);
+        let Some((location, text)) = text.ok().flatten() else {
+            return Ok(false);
+        };
+        let start = self.headers.areas()[index].span.offset.0 + location.offset.0;
+        let is_wrong = say_mismatch(session, index, start, &location, &text)?;
+        session.line(&describe_text(start, &text))?;
+        Ok(is_wrong)
     }
 
-    fn metadata(&self, session: &mut Session) -> Result<(), Error> {
-        if let Some(offset) = self.settings.text_offset {
-            return self.text_at(session, offset);
-        }
-        let Some(area) = self.chosen() else {
-            return Ok(session.line("zero metadata copies")?);
-        };
-        let bytes = self.read(&area)?;
+    /// The text that the header of an area points to, and where that is in the area.
+    fn current(&self, area: &Area) -> Result<Option<(RawLocation, Vec<u8>)>, Error> {
+        let bytes = self.read(area)?;
         let header = area.header_for_texts();
         let Some(location) = header.committed else {
-            return Ok(());
+            return Ok(None);
         };
-        let text = Ring::new(&header)
-            .text(&bytes, &location)
-            .map_err(|error| Error::failed(error.to_string()))?;
-        session.line(&describe_text(
-            area.span.offset.0 + location.offset.0,
-            &text,
+        let text = Ring::new(&header).text(&bytes, &location);
+        let text = text.map_err(|error| Error::failed(error.to_string()))?;
+        Ok(Some((location, text)))
+    }
+
+    /// The area that is meant; where there is none, that is said.
+    fn area_or_none(&self, session: &mut Session) -> Result<Option<Area>, Error> {
+        let has_areas = !self.headers.areas().is_empty();
+        if has_areas && self.arguments.value(&flags::PV_METADATA_COPIES) == Some("0") {
+            return Ok(None);
+        }
+        let chosen = self.chosen();
+        if chosen.is_none() {
+            if !has_areas {
+                session.line("zero metadata copies")?;
+            } else {
+                session.line("CHECK: second mda not found")?;
+                return Err(Error::failed("Found bad header or metadata values."));
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The area that is searched: where none is known, that of a usual device.
+    fn searched(&self, session: &mut Session) -> Result<Area, Error> {
+        if self.settings.is_partly {
+            return Err(Error::failed(
+                "Specify at least two values from: mda_num, mda_offset, mda_size.",
+            ));
+        }
+        let number = match self.arguments.value(&flags::PV_METADATA_COPIES) {
+            Some("0") => return Err(Error::failed("No mda location.")),
+            Some("2") => 2,
+            _ => self.settings.number,
+        };
+        if let Some(area) = self.chosen().filter(|_| number == self.settings.number) {
+            return Ok(area);
+        }
+        let size = self.source.size();
+        let (which, offset, length) = if number == 2 {
+            let last = size.saturating_sub(SECOND_AREA) / SECOND_AREA * SECOND_AREA;
+            ("defaults for second", last, size - last)
+        } else {
+            ("common defaults for first", FIRST_AREA.0, FIRST_AREA.1)
+        };
+        session.line(&format!(
+            "Using {which} mda: offset {offset} size {length}."
         ))?;
-        self.put(session, &text)
+        session
+            .line("Override defaults with --settings \"mda_offset=<bytes> mda_size=<bytes>\"")?;
+        let span = Span {
+            offset: Bytes(offset),
+            size: Bytes(length),
+        };
+        Area::read(&self.source, span).ok_or_else(|| Error::failed("No mda location."))
+    }
+
+    /// Prints the text that counts; whether its checksum is wrong.
+    fn metadata(&self, session: &mut Session) -> Result<bool, Error> {
+        if let Some(offset) = self.settings.text_offset {
+            return self.text_at(session, offset).map(|()| false);
+        }
+        let Some(area) = self.area_or_none(session)? else {
+            return Ok(false);
+        };
+        let Some((location, text)) = self.current(&area)? else {
+            return Ok(false);
+        };
+        let index = self.settings.number.saturating_sub(1);
+        let start = area.span.offset.0 + location.offset.0;
+        let is_wrong = say_mismatch(session, index, start, &location, &text)?;
+        session.line(&describe_text(start, &text))?;
+        self.put(session, &text)?;
+        Ok(is_wrong)
     }
 
     /// A text where the settings say that one is.
@@ -305,8 +398,13 @@ impl Job<'_> {
     }
 
     fn all(&self, session: &mut Session, search: bool) -> Result<(), Error> {
-        let Some(area) = self.chosen() else {
-            return Ok(session.line("zero metadata copies")?);
+        let area = if search {
+            self.searched(session)?
+        } else {
+            match self.area_or_none(session)? {
+                Some(area) => area,
+                None => return Ok(()),
+            }
         };
         let (start, size) = (area.span.offset.0, area.span.size.0);
         if search {
@@ -315,7 +413,11 @@ impl Job<'_> {
             ))?;
         }
         let mut all = Vec::new();
-        for (version, text) in self.found(&area)? {
+        let found = self.found(&area)?;
+        if !search && found.is_empty() && self.headers.areas().is_empty() {
+            return Ok(session.line("zero metadata copies")?);
+        }
+        for (version, text) in found {
             let at = start + version.location.offset.0;
             if self
                 .settings
@@ -350,8 +452,8 @@ impl Job<'_> {
 
     /// Copies an area, its header included, into a file.
     fn area(&self, session: &mut Session) -> Result<(), Error> {
-        let Some(area) = self.chosen() else {
-            return Ok(session.line("zero metadata copies")?);
+        let Some(area) = self.area_or_none(session)? else {
+            return Ok(());
         };
         let Some(path) = self.arguments.value(&flags::FILE) else {
             return Err(Error::usage(
@@ -364,9 +466,30 @@ impl Job<'_> {
     }
 }
 
+/// Says where a text is not the one that the header of its area means; whether it is so.
+fn say_mismatch(
+    session: &mut Session,
+    index: usize,
+    at: u64,
+    location: &RawLocation,
+    text: &[u8],
+) -> Result<bool, Error> {
+    let is_wrong = lvm2::ondisk::checksum(text) != location.checksum;
+    if is_wrong {
+        let number = index + 1;
+        session.line(&format!(
+            "CHECK: metadata text at {at} crc does not match \
+             mda_header_{number}.raw_locn[0].checksum"
+        ))?;
+    }
+    Ok(is_wrong)
+}
+
+/// Makes a file, which must not be there: what it has may be the only copy.
 fn save(path: &str, bytes: &[u8]) -> Result<(), Error> {
-    std::fs::write(path, bytes)
-        .map_err(|error| Error::failed(format!("Could not write {path}")).because(error))
+    let failed = |_| Error::failed(format!("Failed to create file {path}"));
+    let mut file = File::create_new(path).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)
 }
 
 /// `metadata text at 708608 crc 0xc27d44fc # vgname vg0 seqno 44`

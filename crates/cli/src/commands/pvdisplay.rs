@@ -7,6 +7,8 @@ use lvm2::model::{PvFlag, PvId, VgFlag};
 use super::Session;
 use super::display::{Values, check_form};
 use super::pvs;
+use super::report::{Request, plan};
+use super::rows::of_devices;
 use super::selected::{self, Chosen};
 use crate::args::{Arguments, Command, Error, Example, flags};
 use crate::output::{Group, View};
@@ -57,9 +59,15 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         return Err(Error::usage("Incompatible options selected"));
     }
     let values = Values::of(arguments, session)?;
+    let Request::Report(plan) = plan(pvs::PVS, arguments, session)? else {
+        return Ok(());
+    };
     let view = session.view(arguments)?;
     let detailed = !arguments.has(&flags::SHORT);
     for chosen in selected::devices(&view, arguments, session) {
+        if !plan.is_met(|push| of_devices(&view, plan.subject, &[chosen], push))? {
+            continue;
+        }
         if let Chosen::Member(group, pv) = chosen
             && group.vg.flags.has(VgFlag::Exported)
             && detailed

@@ -28,7 +28,8 @@ pub(super) const COMMAND: Command = Command {
     run,
 };
 
-const PVS: Kind = Kind {
+/// The report.
+pub(super) const PVS: Kind = Kind {
     subject: Subject::Pv,
     columns: ("report/pvs_cols", "report/pvs_cols_verbose"),
     sort: "report/pvs_sort",

@@ -7,7 +7,7 @@ use super::change::run_words;
 use super::display::Values;
 use super::selected::{self, Chosen};
 use super::session::Disks;
-use crate::args::{Arguments, Command, Error, Example, flags};
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::output::{Group, View};
 
 /// `pvscan`
@@ -97,21 +97,24 @@ impl Place {
 }
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    require_form(arguments)?;
-    let lists = [flags::LIST_VG, flags::LIST_LVS];
-    let is_list = lists.iter().any(|flag| arguments.has(flag));
-    let events = [flags::PVSCAN_ACTIVATE, flags::MAJOR_OF_PV];
-    let is_of_one = is_list || events.iter().any(|flag| arguments.has(flag));
-    let is_of_one = is_of_one || !arguments.operands().is_empty();
+    require_sense(arguments)?;
+    let list = LISTS.iter().find(|flag| arguments.has(flag));
+    let is_of_one = list.is_some()
+        || !arguments.operands().is_empty()
+        || arguments.has(&flags::PVSCAN_ACTIVATE)
+        || arguments.has(&flags::MAJOR_OF_PV);
     // What a daemon would do with it, udev's rules and scripts ask for.
-    let is_event = arguments.has(&flags::CACHE) || is_list;
-    let Disks { host, scan, .. } = session.disks(arguments)?;
-    let is_on = host.config.flag("global/event_activation", true);
-    if is_event && is_of_one && (is_list || !is_on) {
-        return Ok(());
+    let is_event = arguments.has(&flags::CACHE) || list.is_some();
+    let config = session.config(arguments)?;
+    if is_event && is_of_one && !config.flag("global/event_activation", true) {
+        return ignored(arguments, session);
     }
+    let Disks { scan, .. } = session.disks(arguments)?;
     let view = View::new(scan);
     let chosen = selected::devices(&view, arguments, session);
+    if let Some(list) = list {
+        return listed(list, &chosen, session);
+    }
     if is_event {
         return match (is_of_one, arguments.has(&flags::PVSCAN_ACTIVATE)) {
             (false, _) => online(&view, &chosen, session),
@@ -150,23 +153,47 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     Ok(session.line(&totals(&lines, &values))?)
 }
 
-/// Refuses what no form of the command has.
-fn require_form(arguments: &Arguments) -> Result<(), Error> {
-    let is_cache = arguments.has(&flags::CACHE);
-    let lists = [flags::LIST_VG, flags::LIST_LVS];
-    let list = lists.iter().find(|flag| arguments.has(flag));
-    let not_accepted = |what: String| Err(Error::form(format!("Command does not accept {what}.")));
-    match arguments.value(&flags::PVSCAN_ACTIVATE) {
-        Some(word) if !is_cache || !["a", "ay", "ya"].contains(&word) => {
-            return not_accepted(format!("option: --activate {word}"));
+/// What is asked about the group that one physical volume is in.
+const LISTS: [Flag; 2] = [flags::LIST_VG, flags::LIST_LVS];
+
+/// Says, where it would have been asked, that events activate nothing.
+fn ignored(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    match (
+        arguments.has(&flags::CHECK_COMPLETE),
+        arguments.has(&flags::UDEV_OUTPUT),
+    ) {
+        (false, _) => Ok(()),
+        (true, true) => Ok(session.print("LVM_EVENT_ACTIVATION=0\n")?),
+        (true, false) => {
+            let process = std::process::id();
+            Ok(session.line(&format!(
+                "pvscan[{process}] Ignoring pvscan with --checkcomplete because event_activation \
+                 is disabled."
+            ))?)
         }
-        _ => {}
     }
-    match (list, arguments.operands()) {
-        (Some(list), []) => return not_accepted(format!("option: --{}", list.long)),
-        (None, [word, ..]) if !is_cache => return not_accepted(format!("argument: {word}")),
-        _ => {}
+}
+
+/// The groups of physical volumes, and for `--listlvs` their volumes.
+fn listed(list: &Flag, chosen: &[Chosen<'_>], session: &mut Session) -> Result<(), Error> {
+    for one in chosen {
+        let Chosen::Member(group, _) = one else {
+            continue;
+        };
+        let name = &group.vg.name;
+        session.line(&format!("VG {name}"))?;
+        if list.long != flags::LIST_LVS.long {
+            continue;
+        }
+        for (_, lv) in group.vg.lvs().filter(|(lv, _)| group.is_visible(*lv)) {
+            session.line(&format!("LV {name}/{}", lv.name()))?;
+        }
     }
+    Ok(())
+}
+
+/// Refuses options of one form that make no sense together.
+fn require_sense(arguments: &Arguments) -> Result<(), Error> {
     if arguments.has(&flags::EXPORTED) && arguments.has(&flags::NOVOLUMEGROUP) {
         return Err(Error::usage("Options -e and -n are incompatible"));
     }

@@ -251,6 +251,20 @@ impl Plan {
         Ok(self.fill(self.report(session.out()), rows)?)
     }
 
+    /// Whether any of these lines meets the criteria, if there are some.
+    pub(super) fn is_met(&self, rows: impl Rows) -> Result<bool, Error> {
+        let Some(selection) = &self.selection else {
+            return Ok(true);
+        };
+        let mut known = OfVolume::default();
+        let mut is_met = false;
+        rows(&mut |row| {
+            is_met |= selection.matches(&mut |field| known.read(field, &row, &self.style));
+            Ok(())
+        })?;
+        Ok(is_met)
+    }
+
     /// Prints it as a part of a larger report.
     pub(super) fn print_within(&self, out: &mut dyn Write, rows: impl Rows) -> io::Result<()> {
         self.fill(self.report(out).within(), rows)

@@ -20,7 +20,16 @@ pub(super) struct Named<'a> {
     lvs: Vec<LvId>,
 }
 
-impl Named<'_> {
+impl<'a> Named<'a> {
+    /// One volume of a group.
+    pub(super) fn only(group: &'a Group, lv: LvId) -> Self {
+        Self {
+            group,
+            whole: false,
+            lvs: vec![lv],
+        }
+    }
+
     /// The named volumes; of a group as a whole those that people see, or all.
     pub(super) fn volumes(&self, all: bool) -> Vec<LvId> {
         if self.whole {

@@ -10,10 +10,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use ashlar::host::{Config, DeviceSource, Host};
-use ashlar::scan::{Options, Scan, Severity, scan};
+use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
-use super::warnings::summed_up;
+use super::warnings::{concerns, summed_up};
 use crate::args::{Arguments, Command, Error, flags, settings};
 use crate::output::{BLANKS, Live, Prefixed, Units, View, harmless};
 
@@ -95,7 +95,7 @@ impl Session {
             return Ok(Rc::clone(config));
         }
         let mut config = Config::from_environment().map_err(|error| failed(&error))?;
-        settings::add(&mut config, arguments)?;
+        let added = settings::add(&mut config, arguments);
         let complaints = config.complaints();
         for complaint in &complaints {
             if self.told.insert(complaint.clone()) {
@@ -105,6 +105,7 @@ impl Session {
         if !complaints.is_empty() && config.flag("config/abort_on_errors", false) {
             return Err(Error::failed("LVM_ configuration invalid."));
         }
+        added?;
         let config = Rc::new(config);
         self.config = Some((arguments.line().to_owned(), Rc::clone(&config)));
         Ok(config)
@@ -226,7 +227,14 @@ impl Session {
     /// does not hide the others.
     pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
         let disks = self.quiet_disks(arguments)?;
-        let scan = &disks.scan;
+        self.tell_found(&disks.scan, |finding| {
+            concerns(&disks.scan, finding, arguments)
+        });
+        Ok(disks)
+    }
+
+    /// Says what is wrong with disks, of what is wanted.
+    pub(super) fn tell_found(&mut self, scan: &Scan, is_wanted: impl Fn(&Finding) -> bool) {
         let said = if self.is_verbose() {
             let all = scan.findings.iter();
             all.map(|finding| (finding, Some(finding.to_string())))
@@ -235,6 +243,9 @@ impl Session {
             summed_up(scan)
         };
         for (finding, text) in said {
+            if !is_wanted(finding) {
+                continue;
+            }
             // The same again says nothing.
             let Some(text) = text.filter(|text| self.told.insert(text.clone())) else {
                 continue;
@@ -256,7 +267,6 @@ impl Session {
                 Severity::Note => {}
             }
         }
-        Ok(disks)
     }
 
     pub(super) fn finish(&mut self) -> Result<(), Error> {

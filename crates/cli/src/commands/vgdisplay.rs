@@ -5,6 +5,8 @@ use lvm2::model::{VgFlag, VolumeGroup};
 
 use super::Session;
 use super::display::{Values, check_form, write_access};
+use super::report::{Request, plan};
+use super::rows::of_groups;
 use super::selected::{self, Groups};
 use super::{lvdisplay, pvdisplay, vgs};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -56,9 +58,16 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         return vgs::run(arguments, session);
     }
     let values = Values::of(arguments, session)?;
+    let Request::Report(plan) = plan(vgs::VGS, arguments, session)? else {
+        return Ok(());
+    };
     let view = session.live_view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::Only, session)? {
         let group = named.group;
+        let rows = std::slice::from_ref(&named);
+        if !plan.is_met(|push| of_groups(&view, plan.subject, rows, true, push))? {
+            continue;
+        }
         if arguments.has(&flags::ACTIVE_VGS) && group.active_count() == 0 {
             continue;
         }

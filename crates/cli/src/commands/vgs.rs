@@ -28,7 +28,8 @@ pub(super) const COMMAND: Command = Command {
     run,
 };
 
-const VGS: Kind = Kind {
+/// The report.
+pub(super) const VGS: Kind = Kind {
     subject: Subject::Vg,
     columns: ("report/vgs_cols", "report/vgs_cols_verbose"),
     sort: "report/vgs_sort",

@@ -37,7 +37,6 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         // Nobody listens, and nothing else is asked for.
         return Ok(());
     }
-    arguments.no_operands()?;
     if arguments.has(&flags::MKNODES) {
         make_names(&[], session)?;
     }

@@ -13,6 +13,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use ashlar::scan::{Finding, FindingKind, Scan, Severity};
 use lvm2::Uuid;
 
+use crate::args::Arguments;
+
 /// How many warnings of one kind and group are said in full where there are more.
 const FULL_MAX: usize = 2;
 
@@ -73,6 +75,31 @@ pub(super) fn summed_up(scan: &Scan) -> Vec<(&Finding, Option<String>)> {
         lines.push((finding, line));
     }
     lines
+}
+
+/// Whether what is found is of interest to a command that names groups: what another group lacks is
+/// not. Of tags, and of commands that name devices, it is not known which groups are meant.
+pub(super) fn concerns(scan: &Scan, finding: &Finding, arguments: &Arguments) -> bool {
+    let is_missing = matches!(
+        finding.kind,
+        FindingKind::MissingPv | FindingKind::ReturnedPv
+    );
+    let Some(group) = finding.group.filter(|_| is_missing) else {
+        return true;
+    };
+    if arguments.operands().is_empty() || arguments.names_devices() {
+        return true;
+    }
+    let mut groups = scan.groups.iter().filter(|found| found.uuid == group);
+    let uuid = group.to_string();
+    let is_named = |name: &str| {
+        arguments.operands().iter().any(|word| {
+            let word = word.strip_prefix("/dev/").unwrap_or(word);
+            let named = word.split('/').next().unwrap_or_default();
+            word.starts_with(['@', '/']) || named == "mapper" || named == name || named == uuid
+        })
+    };
+    groups.any(|found| is_named(&found.name))
 }
 
 fn is_missing(finding: &Finding) -> bool {

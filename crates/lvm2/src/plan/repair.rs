@@ -291,13 +291,15 @@ impl PvRepair<'_> {
 ///
 /// There is none, or it has no header of a physical volume that can be read.
 pub fn mended_label(head: &[u8], device: &str) -> Result<Label> {
-    Label::mended(head).ok_or_else(|| {
-        let what = format!(
-            "The header of the physical volume on {device} is damaged, too: pvck --repair -f FILE \
-             DEVICE makes it anew from a backup of its group"
-        );
-        Error::new(Kind::PvHeader, what)
-    })
+    Label::mended(head).ok_or_else(|| Error::new(Kind::PvHeader, no_header(device)))
+}
+
+/// Why a label cannot be made readable.
+pub fn no_header(device: &str) -> String {
+    format!(
+        "The header of the physical volume on {device} is damaged, too: pvck --repair -f FILE \
+         DEVICE makes it anew from a backup of its group"
+    )
 }
 
 /// The layout that writes a label again, and nothing else.

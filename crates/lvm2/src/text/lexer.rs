@@ -121,7 +121,9 @@ impl<'a> Lexer<'a> {
             .take_while(|byte| **byte != b'\n')
             .count()
             + 1;
-        Error::new(kind, format!("line {line}, column {column}: {what}"))
+        let mut error = Error::new(kind, format!("line {line}, column {column}: {what}"));
+        error.at = Some(self.token_start);
+        error
     }
 
     fn skip_space(&mut self) {

@@ -1,20 +1,24 @@
 //! `pvck --repair`: a label, and metadata, as a backup of the group says that they were.
 
+use std::path::Path;
+
 use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures};
+use ashlar::host::Location;
 use ashlar::scan::{Content, DeviceIndex, Scan, Source};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::{PvId, VolumeGroup, to_text};
 use lvm2::ondisk::{AREA_HEADER_SIZE, AreaHeader, LABEL_SCAN_SIZE, Label, Span};
 use lvm2::plan::initialise::Initialised;
-use lvm2::plan::repair::{AREA_START, FoundArea, PvRepair, mended_label, rewritten};
+use lvm2::plan::repair::{AREA_START, FoundArea, PvRepair, mended_label, no_header, rewritten};
 use lvm2::plan::{Change, Message};
 use lvm2::text::Style;
 use lvm2::{Bytes, SECTOR_SIZE, Sectors, Uuid};
 
 use super::backup_file::read;
+use super::finder::Finder;
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag, flags};
-use crate::commands::pvck::Settings;
+use crate::commands::pvck::{Headers, Settings, label_sector, no_access};
 
 /// `--repair`
 pub(in crate::commands) const REPAIR: Flag = Flag::switch(
@@ -50,20 +54,29 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             "pvck: name one device, as in: pvck --repair -f FILE /dev/sdb",
         ));
     };
-    let settings = Settings::parse(arguments.values(&flags::SETTINGS))?;
-    let backup = match (what, arguments.value(&flags::FILE)) {
-        (What::LabelHeader, _) => None,
-        (_, Some(file)) => Some(read(&work.path(file))?),
-        (_, None) => return Err(Error::failed("Metadata input file is required.")),
-    };
     let finder = work.finder();
+    require_device(&finder, device, work)?;
+    let settings = Settings::parse(arguments.values(&flags::SETTINGS))?;
+    let file = arguments.value(&flags::FILE);
+    let backup = file.map(|file| group_of(&work.path(file), file));
+    let backup = backup.transpose()?.filter(|_| what != What::LabelHeader);
+    if what == What::Metadata && backup.is_none() {
+        return Err(Error::failed("Metadata input file is required."));
+    }
+    examine(arguments, what, &settings, work)?;
+    if what == What::PvHeader && backup.is_none() {
+        return Err(Error::failed(
+            "Metadata input file is needed for pv_header info.\nSee pvck --dump to locate and \
+             create a metadata file.",
+        ));
+    }
     let request = Request {
         changes_pvs: true,
         ..work.request()
     };
     work.change(&request, |scan, _| {
         let index = finder.device(scan, device)?;
-        let layout = match &backup {
+        let mut layout = match &backup {
             None => label_only(scan, index)?,
             Some(backup) => repaired(scan, index, backup, what, &settings)?,
         };
@@ -74,11 +87,18 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             What::Both => &["header", "metadata"],
         };
         let questions = objects.iter().map(|object| Question {
-            text: format!("Write new LVM {object} to {name}? [y/n]: "),
-            refusal: format!("{name} was left as it is."),
+            text: format!("Write new LVM {object} to {name}? "),
+            refusal: "Command failed with status code 5.".to_owned(),
         });
+        let mut said = std::mem::take(&mut layout.messages);
+        let of_metadata = said.split_off(said.len().min(OF_HEADER));
+        let announced = match what {
+            What::Both => vec![said, of_metadata],
+            _ => vec![[said, of_metadata].concat()],
+        };
         Ok(Planned {
             questions: questions.collect(),
+            announced,
             new: vec![NewLabel {
                 device: index,
                 layout,
@@ -94,21 +114,91 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     Ok(())
 }
 
-fn what(arguments: &Arguments) -> Result<What, Error> {
-    if arguments.has(&flags::DUMP) {
-        return Err(Error::usage("Command does not accept option: --repair."));
+fn require_device(finder: &Finder, device: &str, work: &Work<'_>) -> Result<(), Error> {
+    if finder.device(&work.scan()?, device).is_ok() {
+        return Ok(());
     }
+    let mut what = no_access(device, false);
+    if !what.starts_with("Cannot use") {
+        what.push_str(&format!("\nFailed to set up device {device}."));
+    }
+    Err(Error::failed(what))
+}
+
+/// How many lines say what is written with the header of a physical volume.
+const OF_HEADER: usize = 2;
+
+/// The group in a file; that there is nothing to read is said as stock says it.
+fn group_of(path: &Path, shown: &str) -> Result<VolumeGroup, Error> {
+    match std::fs::metadata(path) {
+        Err(_) => Err(Error::failed(format!("Cannot open file: {shown}"))),
+        Ok(found) if found.is_file() && found.len() == 0 => {
+            Err(Error::failed(format!("Empty file: {shown}")))
+        }
+        Ok(_) => read(path),
+    }
+}
+
+/// Says what is wrong with the headers that are there, and asks what has to be known of them.
+fn examine(
+    arguments: &Arguments,
+    what: What,
+    settings: &Settings,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    // What has no path is looked at when the disks are.
+    let device = &arguments.operands()[0];
+    let Ok(source) = Source::open(&Location::whole(work.path(device)), device) else {
+        return Ok(());
+    };
+    let Ok(headers) = Headers::read(&source, label_sector(arguments)) else {
+        return Ok(());
+    };
+    for line in headers.label_checks() {
+        work.note(line);
+    }
+    let has_label = headers.label_sector().is_some();
+    match what {
+        What::Metadata if !has_label => {
+            return Err(Error::failed(
+                "No lvm label found on device.\nSee --repairtype pv_header to repair headers.",
+            ));
+        }
+        What::Metadata if settings.number > headers.count_areas() && settings.area.is_none() => {
+            return Err(Error::failed(
+                "No mda2 offset found.\nSee --repairtype pv_header to repair headers.",
+            ));
+        }
+        What::Metadata => return Ok(()),
+        _ if has_label => return Ok(()),
+        _ => {}
+    }
+    work.warn(&format!(
+        "No LVM label found on {device}.  It may not be an LVM device."
+    ));
+    let is_without = settings.area.is_some_and(|area| area.size == Bytes(0));
+    if what == What::LabelHeader {
+        return Err(Error::failed(no_header(device)));
+    }
+    if is_without {
+        return Ok(());
+    }
+    work.warn("no previous metadata areas found on device.");
+    if work.agrees("Should a metadata area be included? ") {
+        return Ok(());
+    }
+    Err(Error::failed(
+        "To repair with zero metadata areas, use --settings \"mda_offset=0 mda_size=0\".",
+    ))
+}
+
+fn what(arguments: &Arguments) -> Result<What, Error> {
     match (arguments.has(&REPAIR), arguments.value(&REPAIR_TYPE)) {
         (true, None) => Ok(What::Both),
         (false, Some("pv_header")) => Ok(What::PvHeader),
         (false, Some("metadata")) => Ok(What::Metadata),
         (false, Some("label_header")) => Ok(What::LabelHeader),
-        (false, Some(other)) => Err(Error::syntax(format!(
-            "Invalid argument for --repairtype: {other}"
-        ))),
-        (_, _) => Err(Error::usage(
-            "Command does not accept option: --repairtype.",
-        )),
+        (_, _) => Err(Error::form("Command does not accept option: --repair.")),
     }
 }
 
@@ -179,7 +269,7 @@ fn text(scan: &Scan, backup: &VolumeGroup) -> Vec<u8> {
 }
 
 /// Which physical volume of the group the device is: what its label or the settings say, else the
-/// one whose device had this name, else the only one that is on no other device.
+/// one whose device had this name.
 fn which(
     scan: &Scan,
     index: DeviceIndex,
@@ -190,9 +280,13 @@ fn which(
     let name = &scan.device(index).name;
     if let Some(uuid) = settings.pv_uuid.or(label.map(|label| label.pv.uuid)) {
         return backup.pv_by_uuid(&uuid).ok_or_else(|| {
+            let (shown, place) = match settings.pv_uuid {
+                Some(_) => (uuid.to_string(), ""),
+                None => (uuid.to_string().replace('-', ""), " in existing pv_header"),
+            };
             let what = format!(
-                "PV UUID {uuid} not found in metadata file.\nNo valid PV UUID, specify a PV UUID \
-                 from metadata in --settings."
+                "PV UUID {shown}{place} not found in metadata file.\nNo valid PV UUID, specify a PV \
+                 UUID from metadata in --settings."
             );
             Failure::new(Kind::NotFound, what)
         });
@@ -201,18 +295,9 @@ fn which(
     if let Some((pv, _)) = all.find(|(_, pv)| pv.device.as_deref() == Some(name)) {
         return Ok(pv);
     }
-    let is_elsewhere = |uuid: Uuid| {
-        let mut others = scan.physical_volumes.iter();
-        others.any(|pv| pv.uuid == uuid && pv.device != index)
-    };
-    let mut absent = backup.pvs().filter(|(_, pv)| !is_elsewhere(pv.uuid));
-    if let (Some((pv, _)), None) = (absent.next(), absent.next()) {
-        return Ok(pv);
-    }
     let what = format!(
-        "Nothing says which physical volume of {} is {name}.\nNo valid PV UUID, specify a PV UUID \
-         from metadata in --settings.",
-        backup.name
+        "PV name {name} not found in metadata file.\nNo valid PV UUID, specify a PV UUID from \
+         metadata in --settings."
     );
     Err(Failure::new(Kind::NotFound, what))
 }

@@ -174,8 +174,14 @@ impl Version {
 }
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let mut config = Config::clone(&*session.config(arguments)?);
+    if let Some(name) = arguments.value(&METADATA_PROFILE) {
+        config.add_profile(ProfileKind::Metadata, name)?;
+    }
     let wanted = wanted(arguments)?;
-    let config = session.config(arguments)?;
+    if let Some(name) = arguments.value(&flags::PROFILE) {
+        load(&mut config, name)?;
+    }
     if arguments.has(&VALIDATE) {
         if arguments.has(&TYPE) {
             return Err(Error::usage("Only one of --type and --validate permitted."));
@@ -184,10 +190,6 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             return Ok(session.line("LVM configuration valid.")?);
         }
         return Err(Error::failed("LVM configuration invalid."));
-    }
-    let mut config = Config::clone(&config);
-    if let Some(name) = arguments.value(&METADATA_PROFILE) {
-        config.add_profile(ProfileKind::Metadata, name)?;
     }
     let shown = shown(wanted, &config, arguments)?;
     let mut out = String::new();
@@ -234,6 +236,21 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
 }
 
+/// Puts a profile over the files, of whichever kind it is.
+fn load(config: &mut Config, name: &str) -> Result<(), Error> {
+    let Err(error) = config.add_profile(ProfileKind::Command, name) else {
+        return Ok(());
+    };
+    if config.add_profile(ProfileKind::Metadata, name).is_ok() {
+        return Ok(());
+    }
+    let text = error.to_string();
+    let why = text.lines().next().unwrap_or_default();
+    Err(Error::failed(format!(
+        "{why}\nFailed to load profile {name}."
+    )))
+}
+
 fn wanted(arguments: &Arguments) -> Result<Type, Error> {
     let wanted = match arguments.value(&TYPE) {
         None if arguments.has(&LIST) => Type::List,
@@ -244,6 +261,13 @@ fn wanted(arguments: &Arguments) -> Result<Type, Error> {
             of_name.ok_or_else(invalid)?.1
         }
     };
+    if arguments.has(&AT) && arguments.has(&SINCE) {
+        let what = "Only one of --atversion and --sinceversion permitted.";
+        return Err(Error::usage(what));
+    }
+    if arguments.has(&SINCE) && wanted != Type::New {
+        return Err(Error::usage("--sinceversion requires --type new"));
+    }
     let of_keys = [IGNORE_ADVANCED, IGNORE_UNSUPPORTED];
     if wanted == Type::Current && of_keys.iter().any(|flag| arguments.has(flag)) {
         return Err(Error::usage(
@@ -257,9 +281,6 @@ fn wanted(arguments: &Arguments) -> Result<Type, Error> {
         return Err(Error::usage(
             "--mergedconfig has no effect without --type current or --type full",
         ));
-    }
-    if arguments.has(&SINCE) && wanted != Type::New {
-        return Err(Error::usage("--sinceversion requires --type new"));
     }
     Ok(wanted)
 }

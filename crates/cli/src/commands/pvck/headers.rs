@@ -12,9 +12,18 @@ use super::blank_header;
 const SECTOR: usize = 512;
 const MAGIC: &[u8] = b"LABELONE";
 
+/// The size of a label's own header; that of the physical volume is behind it.
+const LABEL_SIZE: usize = 32;
+/// Where a label is looked for that is in no other place.
+const SECTOR_USUAL: usize = 1;
+/// A label is in one of so many sectors, unless somebody says otherwise.
+const SECTORS_MAX: usize = 4;
+
 /// What was read.
-pub(super) struct Headers {
-    label: Option<(usize, Vec<u8>)>,
+pub(in crate::commands) struct Headers {
+    /// The sector of the label, whatever is in it.
+    number: usize,
+    sector: Vec<u8>,
     areas: Vec<Area>,
     lines: Vec<Line>,
     damaged: bool,
@@ -22,8 +31,10 @@ pub(super) struct Headers {
 
 /// What is printed, in its order.
 pub(super) enum Line {
-    /// A value, or what is wrong with one.
+    /// A value.
     Text(String),
+    /// What is wrong with one.
+    Check(String),
     /// The text in the area with this index.
     CurrentText(usize),
 }
@@ -35,13 +46,19 @@ pub(super) struct Area {
     pub(super) span: Span,
     /// Its first sector.
     sector: Vec<u8>,
+    /// Whether a value of its header is wrong.
+    pub(super) is_damaged: bool,
 }
 
 impl Area {
     /// The area at `span`, if the device is that large.
     pub(super) fn read(source: &Source, span: Span) -> Option<Self> {
         let sector = source.read(span.offset.0, SECTOR).ok()?;
-        Some(Self { span, sector })
+        Some(Self {
+            span,
+            sector,
+            is_damaged: false,
+        })
     }
 
     /// A header for looking at texts, good enough even where the real one is damaged.
@@ -63,17 +80,27 @@ impl Area {
 }
 
 impl Headers {
-    /// Reads the label and the areas that it names.
-    pub(super) fn read(source: &Source) -> ashlar::Result<Self> {
+    /// Reads the label and the areas that it names; `number`: the sector of the label, where that
+    /// is not looked for.
+    pub(in crate::commands) fn read(
+        source: &Source,
+        number: Option<usize>,
+    ) -> ashlar::Result<Self> {
         let len = source.size().min(4 * SECTOR as u64) as usize;
         let head = source.read(0, len)?;
-        let sectors = head.chunks_exact(SECTOR).enumerate();
-        let label = sectors
-            .filter(|(_, sector)| sector.starts_with(MAGIC))
-            .map(|(number, sector)| (number, sector.to_vec()))
-            .next();
+        let found = head
+            .chunks_exact(SECTOR)
+            .position(|sector| sector.starts_with(MAGIC));
+        let number = number.or(found).unwrap_or(SECTOR_USUAL);
+        let mut sector = match source.read((number * SECTOR) as u64, SECTOR) {
+            Ok(sector) => sector,
+            Err(error) if number < SECTORS_MAX && source.size() >= len as u64 => return Err(error),
+            Err(_) => Vec::new(),
+        };
+        sector.resize(SECTOR, 0);
         let mut headers = Self {
-            label,
+            number,
+            sector,
             areas: Vec::new(),
             lines: Vec::new(),
             damaged: false,
@@ -82,9 +109,27 @@ impl Headers {
         Ok(headers)
     }
 
-    /// The sector of the label.
-    pub(super) fn label_sector(&self) -> Option<usize> {
-        self.label.as_ref().map(|(number, _)| *number)
+    /// The sector of the label, if there is one.
+    pub(in crate::commands) fn label_sector(&self) -> Option<usize> {
+        self.sector.starts_with(MAGIC).then_some(self.number)
+    }
+
+    /// How many metadata areas there are.
+    pub(in crate::commands) fn count_areas(&self) -> usize {
+        self.areas.len()
+    }
+
+    /// What is wrong in the label and the header behind it, a line each.
+    pub(in crate::commands) fn label_checks(&self) -> impl Iterator<Item = &str> {
+        self.checks().filter(|line| !line.contains("mda_header"))
+    }
+
+    /// What is wrong, a line each.
+    pub(super) fn checks(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Check(text) => Some(text.as_str()),
+            Line::Text(_) | Line::CurrentText(_) => None,
+        })
     }
 
     /// The metadata areas that the label names.
@@ -109,31 +154,24 @@ impl Headers {
     fn check(&mut self, good: bool, message: &str) {
         if !good {
             self.damaged = true;
-            self.say(format!("CHECK: {message}"));
+            self.lines.push(Line::Check(format!("CHECK: {message}")));
         }
     }
 
     fn walk(&mut self, source: &Source) {
-        let Some((number, sector)) = self.label.clone() else {
-            self.check(false, "no label_header found");
-            return;
-        };
+        let (number, sector) = (self.number, self.sector.clone());
         let base = number * SECTOR;
         self.label_header(base, number, &sector);
-        let start = u32_at(&sector, 20) as usize;
-        if start + 40 > SECTOR {
-            self.check(
-                false,
-                &format!("label_header.offset {start} is outside the sector"),
-            );
-            return;
-        }
+        let start = LABEL_SIZE;
+        let uuid = text_at(&sector, start, 32);
         self.say(format!("pv_header at {}", base + start));
-        self.say(format!("pv_header.pv_uuid {}", text_at(&sector, start, 32)));
+        self.say(format!("pv_header.pv_uuid {uuid}"));
         self.say(format!(
             "pv_header.device_size {}",
             u64_at(&sector, start + 32)
         ));
+        let is_good = uuid.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        self.check(is_good, "pv_header.pv_uuid invalid format");
         let mut list = List {
             base,
             at: start + 40,
@@ -160,6 +198,8 @@ impl Headers {
         self.say(format!("label_header.crc 0x{crc:x}"));
         self.say(format!("label_header.offset {}", u32_at(sector, 20)));
         self.say(format!("label_header.type {}", text_at(sector, 24, 8)));
+        let is_label = sector.starts_with(MAGIC);
+        self.check(is_label, "label_header.id expected LABELONE");
         let stored = u64_at(sector, 8);
         self.check(
             stored == number as u64,
@@ -175,7 +215,7 @@ impl Headers {
     }
 
     fn extension(&mut self, base: usize, sector: &[u8], at: usize) {
-        if at + 8 > SECTOR || u32_at(sector, at) == 0 {
+        if at + 8 > SECTOR {
             return;
         }
         self.say(format!("pv_header_extension at {}", base + at));
@@ -250,8 +290,13 @@ impl Headers {
             self.say(format!("{slot}.checksum 0x{:x}", u32_at(&sector, at + 16)));
             self.say(format!("{slot}.flags 0x{:x}", u32_at(&sector, at + 20)));
         }
+        let is_damaged = self.checks().any(|line| line.contains(&name));
         self.lines.push(Line::CurrentText(self.areas.len()));
-        self.areas.push(Area { span, sector });
+        self.areas.push(Area {
+            span,
+            sector,
+            is_damaged,
+        });
     }
 }
 
@@ -309,11 +354,11 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
         .map_or(0, u64::from_le_bytes)
 }
 
-/// Printable text; anything else becomes a dot.
+/// Printable text; anything else becomes a question mark.
 fn text_at(bytes: &[u8], at: usize, len: usize) -> String {
     let printable = |byte: &u8| match byte {
         0x20..=0x7e => char::from(*byte),
-        _ => '.',
+        _ => '?',
     };
     bytes
         .get(at..at + len)

@@ -12,6 +12,8 @@ pub(in crate::commands) struct Settings {
     pub(in crate::commands) number: usize,
     /// Where the area is.
     pub(in crate::commands) area: Option<Span>,
+    /// Whether only its place or only its size was said.
+    pub(super) is_partly: bool,
     /// Where the second area is; for repairs.
     pub(in crate::commands) second_area: Option<Span>,
     /// Which physical volume the device is; for repairs.
@@ -30,6 +32,7 @@ impl Settings {
         let mut settings = Self {
             number: 1,
             area: None,
+            is_partly: false,
             second_area: None,
             pv_uuid: None,
             text_offset: None,
@@ -39,8 +42,12 @@ impl Settings {
         for pair in given.flat_map(str::split_whitespace) {
             let wrong = || Error::failed(format!("Invalid setting at: {pair}"));
             let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let wrong = || Error::failed(format!("Invalid setting: {key}"));
             if key == "pv_uuid" {
-                settings.pv_uuid = Some(value.parse().map_err(|_| wrong())?);
+                settings.pv_uuid = Some(value.parse().map_err(|_| {
+                    let what = "Failed to parse UUID from pv_uuid setting.";
+                    Error::failed(format!("{what}\nInvalid setting: {key}"))
+                })?);
                 continue;
             }
             let value: u64 = value.parse().map_err(|_| wrong())?;
@@ -55,19 +62,17 @@ impl Settings {
                 _ => return Err(wrong()),
             }
         }
-        settings.area = span(first, "mda_offset and mda_size belong together")?;
-        settings.second_area = span(second, "mda2_offset and mda2_size belong together")?;
+        settings.area = span(first);
+        settings.second_area = span(second);
+        settings.is_partly = settings.area.is_none() && (first.0.or(first.1)).is_some();
         Ok(settings)
     }
 }
 
-fn span(said: (Option<u64>, Option<u64>), why: &str) -> Result<Option<Span>, Error> {
-    match said {
-        (Some(offset), Some(size)) => Ok(Some(Span {
-            offset: Bytes(offset),
-            size: Bytes(size),
-        })),
-        (None, None) => Ok(None),
-        _ => Err(Error::usage(why)),
-    }
+/// An area counts where both its place and its size are said.
+fn span((offset, size): (Option<u64>, Option<u64>)) -> Option<Span> {
+    Some(Span {
+        offset: Bytes(offset?),
+        size: Bytes(size?),
+    })
 }

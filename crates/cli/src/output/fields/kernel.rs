@@ -220,12 +220,13 @@ fn health(row: &Row<'_>, _: &Style) -> Value {
     let Some((group, lv, volume)) = row.volume() else {
         return Value::text("");
     };
-    let is_mirror = matches!(volume.first(), Some(SegmentType::Mirror(_)));
+    let is_array = matches!(volume.first(), Some(SegmentType::Raid(_)));
+    let is_array = is_array || group.array_of(lv).is_some();
     let is_part = matches!(group.array_of(lv), Some((_, Role::Image(_))));
     Value::text(match group.state(lv) {
         _ if group.is_partial(lv) => "partial",
         State::Active(active) if active.has_failed() => "refresh needed",
-        State::Unknown if is_mirror => "unknown",
+        State::Unknown if is_array => "unknown",
         _ => match group.trouble(lv) {
             Some(Trouble::Unknown) => "unknown",
             Some(Trouble::Distrusted) => "refresh needed",

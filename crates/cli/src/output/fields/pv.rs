@@ -220,7 +220,7 @@ fn tags(row: &Row<'_>, _: &Style) -> Value {
 }
 
 fn area_count(row: &Row<'_>, _: &Style) -> Value {
-    Value::number(row.label().map_or(0, |pv| pv.areas.len() as u64))
+    Value::number(row.label().map_or(0, |pv| pv.good_areas().count() as u64))
 }
 
 /// How many metadata areas of a physical volume are written to.

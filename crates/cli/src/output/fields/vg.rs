@@ -78,7 +78,7 @@ fields! { FIELDS of Vg {
         |row, _| optional(row.group.and_then(|group| group.vg.profile.as_deref())),
         "Profile of settings.";
     "vg_mda_count" "#VMda" NUMBER, 0,
-        |row, _| Value::number(labels(row).map(|pv| pv.areas.len() as u64).sum::<u64>()),
+        |row, _| Value::number(labels(row).map(|pv| pv.good_areas().count() as u64).sum::<u64>()),
         "Number of metadata areas.";
     "vg_mda_used_count" "#VMdaUse" NUMBER, 0,
         |row, _| Value::number(labels(row).map(|pv| areas_in_use(pv) as u64).sum::<u64>()),
