@@ -2,9 +2,9 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, devtypes, explain, facts, fullreport, help, history,
-    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvs, lvscan, md, obsolete, owners,
-    pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync, vgcfgbackup,
-    vgdisplay, vgimportclone, vgimportdevices, vgmknodes, vgs, vgscan,
+    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvmdump, lvs, lvscan, md, nodes, obsolete,
+    owners, pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync,
+    vgcfgbackup, vgdisplay, vgimportclone, vgimportdevices, vgmknodes, vgs, vgscan,
 };
 use crate::args::{Command, Task};
 
@@ -27,6 +27,8 @@ const LOOKING: &[&Command] = &[
     &scrub::COMMAND,
     &md::COMMAND,
     &vgcfgbackup::COMMAND,
+    &change::FSADM,
+    &lvmdump::COMMAND,
     &history::COMMAND,
     &snapshot::COMMAND,
 ];
@@ -44,6 +46,7 @@ const USING: &[&Command] = &[
     &run::COMMAND,
     &serve::COMMAND,
     &owners::COMMAND,
+    &nodes::COMMAND,
     &sync::COMMAND,
     &stop::COMMAND,
     &explain::COMMAND,
@@ -120,7 +123,8 @@ const TASKS: &[(&str, &[&str])] = &[
     (
         "Use volumes",
         &[
-            "cat", "cp", "send", "receive", "run", "attach", "detach", "serve", "owners", "stop",
+            "cat", "cp", "send", "receive", "run", "attach", "detach", "serve", "owners", "nodes",
+            "stop",
         ],
     ),
     (
@@ -170,6 +174,8 @@ const TASKS: &[(&str, &[&str])] = &[
             "sync",
             "vgcfgbackup",
             "vgcfgrestore",
+            "fsadm",
+            "lvmdump",
         ],
     ),
     ("See what layers cost", &["lab"]),
