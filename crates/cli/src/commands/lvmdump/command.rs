@@ -104,7 +104,6 @@ pub(in crate::commands) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    arguments.no_operands()?;
     let config = session.config(arguments)?;
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let home = home.map_or_else(|| PathBuf::from("/"), PathBuf::from);
