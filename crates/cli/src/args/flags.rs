@@ -138,7 +138,8 @@ pub(crate) const CONFIG_REPORT: Flag = Flag::value(
 /// `--logonly`
 pub(crate) const LOG_ONLY: Flag = Flag::switch(
     "logonly",
-    "Accepted for scripts; there is no log report here.",
+    "Instead of the report what would be said: of which objects, and what. Columns, order and \
+     selection stand behind --configreport log.",
 );
 
 /// `--reportmissing...`: only parsed where stock does.

@@ -11,7 +11,7 @@ use export::loop_device;
 use super::catalogue::{ALL, by_task, find};
 use super::session::Session;
 use super::version::version;
-use super::{absent, change, own, shell, vgs};
+use super::{absent, change, command_log, own, shell, vgs};
 use crate::args::{
     Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, split_leading, text,
 };
@@ -199,7 +199,13 @@ fn run_command(
     }
     let _log = on_stderr(&arguments);
     check_common(&arguments, session)?;
-    (command.run)(&arguments, session)
+    if !arguments.has(&flags::LOG_ONLY) {
+        return (command.run)(&arguments, session);
+    }
+    session.begin_log();
+    let outcome = (command.run)(&arguments, session);
+    command_log::print(&arguments, session)?;
+    outcome
 }
 
 /// Looks at the options that all commands take, whether or not this one reads them.

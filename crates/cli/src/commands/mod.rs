@@ -11,6 +11,7 @@ mod background;
 mod cat;
 mod catalogue;
 mod change;
+mod command_log;
 mod cp;
 mod demo;
 mod detach;

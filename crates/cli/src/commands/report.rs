@@ -36,6 +36,8 @@ pub(super) enum Subject {
     PvSegment,
     /// Types of block devices.
     DeviceType,
+    /// What a command said.
+    Log,
 }
 
 /// One of the reports, before its options are known.
@@ -59,6 +61,7 @@ impl Subject {
             Self::Lv | Self::Segment => "lv_",
             Self::Pv | Self::PvSegment => "pv_",
             Self::DeviceType => "devtype_",
+            Self::Log => "log_",
         }
     }
 
@@ -66,6 +69,7 @@ impl Subject {
     fn fields(self) -> Fields {
         match self {
             Self::DeviceType => fields::OF_DEVICE_TYPES,
+            Self::Log => fields::OF_LOG,
             _ => fields::ALL,
         }
     }
@@ -79,6 +83,7 @@ impl Subject {
             Self::Pv => "pv",
             Self::PvSegment => "pvseg",
             Self::DeviceType => "devtype",
+            Self::Log => "log",
         }
     }
 
@@ -264,6 +269,11 @@ impl Plan {
             Ok(())
         })?;
         Ok(is_met)
+    }
+
+    /// Prints it as the log of a command, with its headings also where it has no lines.
+    pub(super) fn print_log(&self, session: &mut Session, rows: impl Rows) -> Result<(), Error> {
+        Ok(self.fill(self.report(session.out()).of_log(), rows)?)
     }
 
     /// Prints it as a part of a larger report.

@@ -34,7 +34,9 @@ pub(super) fn report(
             let devices = selected::devices(&view, arguments, session);
             plan.print(session, |push| of_devices(&view, subject, &devices, push))
         }
-        Subject::DeviceType => unreachable!("its rows are no groups' or devices'"),
+        Subject::DeviceType | Subject::Log => {
+            unreachable!("their rows are no groups' or devices'")
+        }
         Subject::Vg | Subject::Lv | Subject::Segment => {
             let names = match plan.asked() {
                 Subject::Vg => Groups::Only,
@@ -73,7 +75,7 @@ pub(super) fn of_groups(
                     }
                 }
             }
-            Subject::DeviceType => {}
+            Subject::DeviceType | Subject::Log => {}
             Subject::Pv | Subject::PvSegment => {
                 for (pv, _) in named.group.vg.pvs() {
                     of_pv(row.with_pv(pv), named.group, pv, subject, push)?;

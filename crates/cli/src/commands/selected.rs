@@ -10,6 +10,7 @@ use lvm2::model::{LvId, PvId, VgFlag};
 use super::Session;
 use super::rows::{is_unchosen, label_of, volumes};
 use crate::args::{Arguments, Error, LvName, Target, flags, split_target};
+use crate::output::fields::LogObject;
 use crate::output::{Group, View};
 
 /// A volume group that is named, wholly or some of its volumes.
@@ -77,7 +78,7 @@ pub(super) fn groups<'a>(
             // As in stock, names are then only looked for among the groups that there are.
             Target::Vg(name) if has_tags && !is_there(view, &name) => {}
             Target::Lv(name) if has_tags && !is_there(view, &name.vg) => {}
-            Target::Vg(name) => add_group(&mut named, &name, session),
+            Target::Vg(name) => add_group(&mut named, &name, names, session),
             Target::Lv(name) => add_volume(&mut named, &name, session),
         }
     }
@@ -224,16 +225,35 @@ fn is_there(view: &View, name: &str) -> bool {
 }
 
 fn not_found(name: &str, session: &mut Session) {
+    session.log_object(LogObject {
+        kind: "vg",
+        name: name.to_owned(),
+        ..LogObject::default()
+    });
     session.error(&format!("Volume group \"{name}\" not found"));
     session.fail_later(&format!("Cannot process volume group {name}"));
+    session.log_failure();
 }
 
-fn add_group(named: &mut [Named<'_>], name: &str, session: &mut Session) {
+/// Counts what goes well with a group as a whole, in a command's log.
+fn count_group(group: &Group, names: Groups, session: &mut Session) {
+    let (volumes, pvs) = (group.visible_count(), group.vg.pvs().count());
+    session.log_successes(match (names, session.command()) {
+        (Groups::WithVolumes, _) => volumes + 1,
+        (Groups::Only, "fullreport") => 2 * (volumes + pvs) + 1,
+        (Groups::Only, _) => 1,
+    });
+}
+
+fn add_group(named: &mut [Named<'_>], name: &str, names: Groups, session: &mut Session) {
     let mut found = false;
     for named in named
         .iter_mut()
         .filter(|named| is_called(named.group, name))
     {
+        if !named.whole {
+            count_group(named.group, names, session);
+        }
         named.whole = true;
         found = true;
     }
@@ -255,9 +275,28 @@ fn add_volume(named: &mut [Named<'_>], name: &LvName, session: &mut Session) {
     for named in named.iter_mut().filter(|named| is_called(named.group, vg)) {
         found = true;
         match named.group.vg.lv_by_name(lv) {
-            Some(id) => named.lvs.push(id),
+            Some(id) => {
+                // The volume, and its group.
+                session.log_successes(2);
+                named.lvs.push(id);
+            }
             None => {
+                let group = (named.group.vg.name.clone(), named.group.vg.uuid.to_string());
+                session.log_object(LogObject {
+                    kind: "lv",
+                    name: lv.clone(),
+                    group: group.clone(),
+                    ..LogObject::default()
+                });
                 session.fail_later(&format!("Failed to find logical volume \"{vg}/{lv}\""));
+                session.log_failure();
+                session.log_object(LogObject {
+                    kind: "vg",
+                    name: group.0,
+                    id: group.1,
+                    ..LogObject::default()
+                });
+                session.log_failure();
             }
         }
     }
@@ -314,6 +353,10 @@ pub(super) fn devices<'a>(
         return everything;
     }
     let mut named = Vec::new();
+    session.log_object(LogObject {
+        kind: "pv",
+        ..LogObject::default()
+    });
     for word in arguments.operands() {
         let before = named.len();
         let device = view.scan.find_device(word, None);

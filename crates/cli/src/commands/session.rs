@@ -15,6 +15,7 @@ use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 use super::activity;
 use super::warnings::{concerns, summed_up};
 use crate::args::{Arguments, Command, Error, flags, settings};
+use crate::output::fields::{LogEntry, LogKind, LogObject};
 use crate::output::report::TimeFormat;
 use crate::output::{BLANKS, Live, Prefixed, Units, View, harmless};
 
@@ -40,6 +41,13 @@ pub(crate) struct Session {
     /// What was found and told.
     told: HashSet<String>,
     command: &'static str,
+    /// What is noted instead of being said, and what that is about.
+    log: Option<Vec<LogEntry>>,
+    object: LogObject,
+    /// The number of the last note, also of those that are left out.
+    noted: u64,
+    /// Where nothing is printed.
+    nowhere: io::Sink,
     /// The configuration, with the settings of the command line beside it.
     config: Option<(String, Rc<Config>)>,
 }
@@ -70,6 +78,10 @@ impl Session {
             failed: false,
             told: HashSet::new(),
             command: "ashlar",
+            log: None,
+            object: LogObject::default(),
+            noted: 0,
+            nowhere: io::sink(),
             config: None,
         }
     }
@@ -159,9 +171,54 @@ impl Session {
         self.command
     }
 
-    /// Standard output.
+    /// Standard output; nowhere while what is said is noted.
     pub(crate) fn out(&mut self) -> &mut dyn Write {
-        &mut self.out
+        match self.log {
+            Some(_) => &mut self.nowhere,
+            None => &mut self.out,
+        }
+    }
+
+    /// Notes from now on what would be said, and prints nothing (`--logonly`).
+    pub(super) fn begin_log(&mut self) {
+        self.log = Some(Vec::new());
+    }
+
+    /// What was noted.
+    pub(super) fn end_log(&mut self) -> Vec<LogEntry> {
+        self.log.take().unwrap_or_default()
+    }
+
+    /// What is said next is about this.
+    pub(super) fn log_object(&mut self, object: LogObject) {
+        self.object = object;
+    }
+
+    /// So many objects went well, which is counted.
+    pub(super) fn log_successes(&mut self, count: usize) {
+        self.noted += count as u64;
+    }
+
+    /// It did not go well for the object.
+    pub(super) fn log_failure(&mut self) {
+        self.note(LogKind::Failure, "failure");
+    }
+
+    /// Notes a message, where messages are noted.
+    fn note(&mut self, kind: LogKind, message: &str) -> bool {
+        let Some(log) = &mut self.log else {
+            return false;
+        };
+        for line in message.lines() {
+            self.noted += 1;
+            log.push(LogEntry {
+                number: self.noted,
+                kind,
+                object: self.object.clone(),
+                message: line.to_owned(),
+            });
+        }
+        true
     }
 
     /// Whether more is to be said.
@@ -171,16 +228,19 @@ impl Session {
 
     /// Prints text, lines and tabs as they are.
     pub(crate) fn print(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(harmless(text).as_bytes())
+        self.out().write_all(harmless(text).as_bytes())
     }
 
     /// Prints a line behind two spaces.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "  {}", harmless(text))
+        writeln!(self.out(), "  {}", harmless(text))
     }
 
     /// Tells people about an error; what was printed before stays before.
     pub(crate) fn error(&mut self, message: &str) {
+        if self.note(LogKind::Error, message) {
+            return;
+        }
         let _ = self.out.flush();
         let prefix = &self.prefix;
         let message = harmless(message).replace('\n', &format!("\n{prefix}"));
@@ -190,7 +250,7 @@ impl Session {
 
     /// Tells people about something that they should know, unless they want to know nothing.
     pub(crate) fn tell(&mut self, message: &str) {
-        if self.verbosity > Verbosity::Quiet {
+        if self.verbosity > Verbosity::Quiet && !self.note(LogKind::Warning, message) {
             self.error(message);
         }
     }

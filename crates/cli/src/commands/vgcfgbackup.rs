@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ashlar::apply::header_now;
 use ashlar::host::Config;
 use ashlar::{Readers, replace_file};
-use lvm2::model::{Header, VolumeGroup, to_text};
+use lvm2::model::{Header, Segment, SegmentType, VolumeGroup, to_text};
 use lvm2::text::Style;
 
 use super::Session;
@@ -65,6 +65,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         let name = &vg.name;
         if named.group.missing_count() > 0 && pattern.is_none() {
             let what = "No backup taken: specify filename with -f to backup with missing PVs.";
+            session.fail_later(what);
+            continue;
+        }
+        let mut types = named.group.vg.lvs().flat_map(|(_, lv)| &lv.segments);
+        let is_unknown = |segment: &Segment| matches!(segment.kind, SegmentType::Unknown(_));
+        if types.any(is_unknown) && pattern.is_none() {
+            let what = "No backup taken: specify filename with -f to backup with unknown segments.";
             session.fail_later(what);
             continue;
         }

@@ -140,7 +140,9 @@ fn short(group: &Group, values: &Values) -> String {
 fn show(session: &mut Session, view: &View, group: &Group, values: &Values) -> Result<(), Error> {
     let vg = &group.vg;
     let found = vg.pvs().filter_map(|(pv, _)| group.found(pv));
-    let areas: usize = found.map(|found| view.scan.pv(found).areas.len()).sum();
+    let areas: usize = found
+        .map(|found| view.scan.pv(found).good_areas().count())
+        .sum();
     let size = |extents: u64| values.size(group.sectors(Extents(extents)));
     let exported = if vg.flags.has(VgFlag::Exported) {
         "exported/"

@@ -3,7 +3,7 @@
 use ashlar::scan::{FoundDevice, FoundPv, PvIndex};
 use lvm2::model::{LogicalVolume, LvId, PhysicalVolume, PvId, Segment};
 
-use super::fields::DeviceType;
+use super::fields::{DeviceType, LogEntry};
 use super::report::{TimeFormat, Zone};
 use super::units::{Form, Units};
 use super::view::{Group, View};
@@ -82,6 +82,8 @@ pub(crate) struct Row<'a> {
     pub(crate) pv_segment: Option<PvSegment>,
     /// A type of block devices.
     pub(crate) device_type: Option<&'static DeviceType>,
+    /// What a command said.
+    pub(crate) log: Option<&'a LogEntry>,
 }
 
 impl<'a> Row<'a> {
@@ -97,6 +99,7 @@ impl<'a> Row<'a> {
             device: None,
             pv_segment: None,
             device_type: None,
+            log: None,
         }
     }
 

@@ -187,6 +187,7 @@ impl Unit {
                 'b' | 'B' => " B".into(),
                 's' | 'S' => " Se".into(),
                 'U' => " Un".into(),
+                'K' => " kB".into(),
                 letter if letter.is_ascii_uppercase() => format!(" {letter}B"),
                 letter => format!(" {}iB", letter.to_ascii_uppercase()),
             },

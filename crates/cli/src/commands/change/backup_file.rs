@@ -17,16 +17,18 @@ pub(super) fn read(path: &Path) -> Result<VolumeGroup, Error> {
         // One more than what is understood, so that what is longer is noticed.
         file.take(TEXT_SIZE_MAX as u64 + 1).read_to_end(&mut bytes)
     });
+    const NOT_READ: &str = "WARNING: couldn't read volume group metadata from file.";
     opened.map_err(|error| {
-        Error::failed(format!(
-            "{shown}: stat failed: couldn't read volume group metadata from file"
-        ))
-        .because(error)
+        let why = error.to_string();
+        let why = why.split(" (os error").next().unwrap_or_default();
+        Error::failed(format!("{shown}: stat failed: {why}\n{NOT_READ}"))
     })?;
-    let group = parse(&bytes).and_then(|tree| from_text(&tree));
-    group.map_err(|error| {
-        Error::failed(format!(
-            "{shown}: couldn't read volume group metadata from file: {error}"
-        ))
+    let tree = parse(&bytes);
+    let tree = tree.map_err(|error| Error::failed(format!("{shown}: {error}\n{NOT_READ}")))?;
+    from_text(&tree).map_err(|error| {
+        Error::failed(match tree.value("contents") {
+            None => "Can't process text format file - missing contents field.".to_owned(),
+            Some(_) => format!("{shown}: {error}\n{NOT_READ}"),
+        })
     })
 }

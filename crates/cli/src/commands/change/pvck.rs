@@ -278,15 +278,16 @@ fn which(
     settings: &Settings,
 ) -> ashlar::Result<PvId> {
     let name = &scan.device(index).name;
-    if let Some(uuid) = settings.pv_uuid.or(label.map(|label| label.pv.uuid)) {
+    let known = label.map(|label| label.pv.uuid);
+    if let Some(uuid) = settings.pv_uuid.or(known) {
         return backup.pv_by_uuid(&uuid).ok_or_else(|| {
             let (shown, place) = match settings.pv_uuid {
                 Some(_) => (uuid.to_string(), ""),
                 None => (uuid.to_string().replace('-', ""), " in existing pv_header"),
             };
             let what = format!(
-                "PV UUID {shown}{place} not found in metadata file.\nNo valid PV UUID, specify a PV \
-                 UUID from metadata in --settings."
+                "PV UUID {shown}{place} not found in metadata file.\nNo valid PV UUID, specify a \
+                 PV UUID from metadata in --settings."
             );
             Failure::new(Kind::NotFound, what)
         });

@@ -100,7 +100,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return list(&name, file.as_deref(), work);
     }
     let file = file.unwrap_or_else(|| work.host().config.backup_dir().join(&name));
-    let backup = read(&file).map_err(|error| Error::failed(format!("{error}\nRestore failed.")))?;
+    let backup = read(&file).map_err(|error| {
+        let file = file.display();
+        Error::failed(format!(
+            "{error}\nFailed to read VG {name} from {file}\nRestore failed."
+        ))
+    })?;
     if backup.name != name {
         return Err(Error::failed(format!(
             "'{}' does not contain volume group '{name}'.\nRestore failed.",

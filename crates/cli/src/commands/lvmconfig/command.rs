@@ -229,8 +229,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
     match arguments.value(&FILE) {
         Some(path) => std::fs::write(path, out).map_err(|error| {
-            let why = std::io::Error::from(error.kind());
-            Error::failed(format!("{path}: open failed")).because(why)
+            let why = error.to_string();
+            let why = why.split(" (os error").next().unwrap_or_default();
+            Error::failed(format!("{path}: open failed: {why}"))
         }),
         None => Ok(session.print(&out)?),
     }
@@ -268,14 +269,18 @@ fn wanted(arguments: &Arguments) -> Result<Type, Error> {
     if arguments.has(&SINCE) && wanted != Type::New {
         return Err(Error::usage("--sinceversion requires --type new"));
     }
+    if wanted == Type::Current && arguments.has(&AT) {
+        return Err(Error::usage("--atversion requires --type or --list"));
+    }
+    if wanted == Type::List && arguments.has(&COMMENTS) {
+        let what = "--withcomments has no effect with --type list";
+        return Err(Error::usage(what));
+    }
     let of_keys = [IGNORE_ADVANCED, IGNORE_UNSUPPORTED];
     if wanted == Type::Current && of_keys.iter().any(|flag| arguments.has(flag)) {
         return Err(Error::usage(
             "--ignoreadvanced and --ignoreunsupported has no effect with --type current",
         ));
-    }
-    if wanted == Type::Current && arguments.has(&AT) {
-        return Err(Error::usage("--atversion requires --type or --list"));
     }
     if arguments.has(&MERGED) && !matches!(wanted, Type::Current | Type::Full) {
         return Err(Error::usage(

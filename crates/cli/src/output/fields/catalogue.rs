@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::output::report::{Field, FieldGroup, Fields};
 
-use super::{attr, device_type, kernel, lv, pv, segment, vdo, vg};
+use super::{attr, device_type, kernel, log, lv, pv, segment, vdo, vg};
 
 /// Every field, in the order of the help; a `…_all` shows them in this order.
 pub(crate) static ALL: &[&[Field]] = &[
@@ -23,6 +23,9 @@ pub(crate) static ALL: &[&[Field]] = &[
 
 /// The fields of `devtypes`, which has no others.
 pub(crate) static OF_DEVICE_TYPES: &[&[Field]] = &[device_type::FIELDS];
+
+/// The fields of a command's log.
+pub(crate) static OF_LOG: &[&[Field]] = &[log::FIELDS];
 
 /// Builds a table of fields of one group.
 macro_rules! fields {

@@ -14,6 +14,7 @@ mod catalogue;
 mod constant;
 mod device_type;
 mod kernel;
+mod log;
 mod lv;
 mod lv_relations;
 mod pv;
@@ -22,6 +23,7 @@ mod segment;
 mod vdo;
 mod vg;
 
-pub(crate) use catalogue::{ALL, OF_DEVICE_TYPES, help, selection_help};
+pub(crate) use catalogue::{ALL, OF_DEVICE_TYPES, OF_LOG, help, selection_help};
 pub(crate) use device_type::{DEVICE_TYPES, DeviceType};
+pub(crate) use log::{LogEntry, LogKind, LogObject};
 pub(crate) use lv::path_or_name;

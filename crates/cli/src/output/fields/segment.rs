@@ -6,10 +6,10 @@ use lvm2::model::{
 };
 
 use super::catalogue::fields;
-use super::constant::{binary, not_known, size, sorted_list};
+use super::constant::{binary, blank, not_known, size, sorted_list};
 use super::raid;
 use crate::output::report::{FieldKind, Value};
-use crate::output::{Group, Row, State, Style};
+use crate::output::{Group, Row, Style};
 
 const TEXT: FieldKind = FieldKind::Text;
 const LIST: FieldKind = FieldKind::List;
@@ -54,7 +54,7 @@ fields! { FIELDS of Segment {
     "devices" "Devices" LIST, 0, devices, "Disks or volumes below it, each with its first extent.";
     "metadata_devices" "Metadata Devs" LIST, 0, metadata_devices,
         "Metadata volumes below it, each with its first extent.";
-    "seg_monitor" "Monitor" TEXT, 0, monitor, "Whether dmeventd watches it.";
+    "seg_monitor" "Monitor" TEXT, 0, blank, "Whether dmeventd watches it.";
     "cache_policy" "CachePolicy" TEXT, 0, cache_policy, "What a cache keeps.";
     "cache_settings" "CacheSettings" LIST, 0, cache_settings, "Settings of that policy.";
 } }
@@ -182,19 +182,6 @@ fn cache_format(row: &Row<'_>, _: &Style) -> Value {
 fn cache_mode(row: &Row<'_>, _: &Style) -> Value {
     let mode = cache(row).and_then(|segment| segment.extra.string("cache_mode"));
     Value::text(mode.unwrap_or_default().to_owned())
-}
-
-/// As stock without its driver; nothing watches volumes here.
-fn monitor(row: &Row<'_>, style: &Style) -> Value {
-    let is_unknown = row
-        .volume()
-        .is_some_and(|(group, lv, _)| matches!(group.state(lv), State::Unknown));
-    let is_raid0 = type_name(row, style).text.starts_with("raid0");
-    Value::text(if is_unknown && is_raid0 {
-        "not monitored"
-    } else {
-        ""
-    })
 }
 
 fn cache_policy(row: &Row<'_>, _: &Style) -> Value {

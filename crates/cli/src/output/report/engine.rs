@@ -129,6 +129,8 @@ enum Frame {
     Whole,
     /// The name of the report alone.
     Part,
+    /// That of a command's log.
+    Log,
 }
 
 /// A report under way.
@@ -167,6 +169,12 @@ impl<'a> Report<'a> {
     /// The same as a part of a larger report.
     pub(crate) fn within(mut self) -> Self {
         self.frame = Frame::Part;
+        self
+    }
+
+    /// The same as the log of a command.
+    pub(crate) fn of_log(mut self) -> Self {
+        self.frame = Frame::Log;
         self
     }
 
@@ -221,7 +229,7 @@ impl<'a> Report<'a> {
         let columns = self.measured(&rows);
         let dialect = match self.shape.format {
             Format::Basic => {
-                if rows.is_empty() {
+                if rows.is_empty() && self.frame != Frame::Log {
                     return Ok(());
                 }
                 let mut shape = self.shape.clone();
@@ -238,6 +246,7 @@ impl<'a> Report<'a> {
         match self.frame {
             Frame::Whole => json::print_rows(self.name, rows, self.out),
             Frame::Part => json::print_part(self.name, rows, self.out),
+            Frame::Log => json::print_log(self.name, rows, self.out),
         }
     }
 

@@ -68,6 +68,8 @@ pub(crate) enum FieldGroup {
     PvSegment,
     /// A type of block devices.
     DeviceType,
+    /// What a command said.
+    Log,
 }
 
 impl FieldGroup {
@@ -94,6 +96,7 @@ impl FieldGroup {
             Self::Segment => "Logical Volume Segment Fields",
             Self::PvSegment => "Physical Volume Segment Fields",
             Self::DeviceType => "Device Types Fields",
+            Self::Log => "Command Log Fields",
         }
     }
 
@@ -107,6 +110,7 @@ impl FieldGroup {
             Self::Segment => "seg_",
             Self::PvSegment => "pvseg_",
             Self::DeviceType => "devtype_",
+            Self::Log => "log_",
         }
     }
 }

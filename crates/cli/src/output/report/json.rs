@@ -129,6 +129,21 @@ pub(super) fn print_part(
     writeln!(out, "              ]")
 }
 
+/// Rows of named cells as the only thing of a document.
+pub(super) fn print_log(
+    name: &str,
+    rows: Vec<Vec<(&str, Cell<'_>)>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "  {{\n      \"{name}\": [")?;
+    let count = rows.len();
+    for (index, row) in rows.into_iter().enumerate() {
+        let comma = if index + 1 < count { "," } else { "" };
+        writeln!(out, "          {}{comma}", spaced(&Row(row)))?;
+    }
+    writeln!(out, "      ]\n  }}")
+}
+
 fn cell<'a>(column: &Column, value: &'a Value, dialect: Dialect) -> Cell<'a> {
     let text = &*value.text;
     if dialect == Dialect::Strings {
