@@ -44,21 +44,27 @@ pub(super) fn archive(config: &Config, vg: &VolumeGroup, description: String) ->
     failure.map(|error| warning(&path, &error))
 }
 
-/// Keeps the text of `vg` as it is now.
+/// Keeps the text of `vg` as it is now, or says that it is not kept.
 pub(super) fn backup(config: &Config, vg: &VolumeGroup, description: String) -> Option<Message> {
     if !config.keeps_backups() {
-        return None;
+        return Some(not_kept());
     }
     let path = config.backup_dir().join(&vg.name);
     let failure = write(&path, vg, description).err();
     failure.map(|error| warning(&path, &error))
 }
 
-/// Forgets the backup of a group that is gone.
-pub(super) fn forget(config: &Config, name: &str) {
+/// Forgets the backup of a group that is gone. That its volumes are is said as [`backup`] says it.
+pub(super) fn forget(config: &Config, vg: &VolumeGroup) -> Option<Message> {
     if config.keeps_backups() {
-        let _ = fs::remove_file(config.backup_dir().join(name));
+        let _ = fs::remove_file(config.backup_dir().join(&vg.name));
+        return None;
     }
+    (vg.lv_count() > 0).then(not_kept)
+}
+
+fn not_kept() -> Message {
+    Message::warning("This metadata update is NOT backed up.")
 }
 
 fn warning(path: &Path, error: &std::io::Error) -> Message {

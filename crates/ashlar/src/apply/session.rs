@@ -433,10 +433,7 @@ impl<'a> Session<'a> {
                     GroupChange::Commit(vg) => {
                         backup::backup(config, vg, after(config, &request.command))
                     }
-                    GroupChange::Erase(vg) => {
-                        backup::forget(config, &vg.name);
-                        None
-                    }
+                    GroupChange::Erase(vg) => backup::forget(config, vg),
                 };
                 if let Some(message) = message {
                     self.prompt.tell(&message);

@@ -122,6 +122,13 @@ pub(crate) const UNITS: Flag = Flag::value(
 /// `--nosuffix`
 pub(crate) const NO_SUFFIX: Flag =
     Flag::switch("nosuffix", "Leave the unit's letter behind sizes out.");
+/// `--journal`
+pub(crate) const JOURNAL: Flag = Flag::value(
+    "journal",
+    "String",
+    "Accepted for scripts; nothing goes to the journal.",
+);
+
 /// `--reportformat`
 pub(crate) const REPORT_FORMAT: Flag = Flag::value(
     "reportformat",
@@ -442,11 +449,7 @@ pub(crate) const COMMON: &[Flag] = &[
     PROFILE,
     COMMAND_PROFILE,
     DRIVER_LOADED,
-    Flag::value(
-        "journal",
-        "String",
-        "Accepted for scripts; nothing goes to the journal.",
-    ),
+    JOURNAL,
     Flag::value(
         "lockopt",
         "String",

@@ -4,7 +4,7 @@ use ashlar::scan::Scan;
 
 use super::Session;
 use super::report::{Kind, Request, Subject, plan};
-use crate::args::{Arguments, Error};
+use crate::args::{Arguments, Error, Kind as ErrorKind, flags};
 use crate::output::{Row, View};
 
 const LOG: Kind = Kind {
@@ -13,6 +13,58 @@ const LOG: Kind = Kind {
     sort: "log/command_log_sort",
     is_part: true,
 };
+
+/// Commands that print no report, and in JSON an empty one behind what they print.
+const WITHOUT_REPORT: &[&str] = &[
+    "lvchange",
+    "lvcreate",
+    "lvextend",
+    "lvreduce",
+    "lvremove",
+    "lvrename",
+    "lvresize",
+    "lvscan",
+    "pvchange",
+    "pvcreate",
+    "pvremove",
+    "pvresize",
+    "pvscan",
+    "vgcfgbackup",
+    "vgchange",
+    "vgck",
+    "vgcreate",
+    "vgexport",
+    "vgextend",
+    "vgimport",
+    "vgreduce",
+    "vgremove",
+    "vgrename",
+    "vgscan",
+];
+
+/// The end of a command without `--logonly`: its log, which is empty, where it is asked for in JSON
+/// and the line was understood.
+pub(super) fn end(
+    arguments: &Arguments,
+    outcome: Result<(), Error>,
+    session: &mut Session,
+) -> Result<(), Error> {
+    let is_json = matches!(
+        arguments.value(&flags::REPORT_FORMAT),
+        Some("json" | "json_std")
+    );
+    let is_understood = match &outcome {
+        Ok(()) => true,
+        Err(error) => !matches!(
+            error.kind(),
+            ErrorKind::Usage | ErrorKind::Syntax | ErrorKind::Form | ErrorKind::Ended(_)
+        ),
+    };
+    if is_json && is_understood && WITHOUT_REPORT.contains(&arguments.command()) {
+        session.print("  {\n  }\n")?;
+    }
+    outcome
+}
 
 /// Prints what was noted since [`Session::begin_log`].
 pub(super) fn print(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {

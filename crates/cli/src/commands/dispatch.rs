@@ -198,14 +198,24 @@ fn run_command(
         nodes_dir::apply(command.name, &mut arguments, &dir);
     }
     let _log = on_stderr(&arguments);
+    if wrong_journal(&arguments) {
+        session.error("Ignoring unrecognized journal value.");
+    }
     check_common(&arguments, session)?;
     if !arguments.has(&flags::LOG_ONLY) {
-        return (command.run)(&arguments, session);
+        let outcome = (command.run)(&arguments, session);
+        return command_log::end(&arguments, outcome, session);
     }
     session.begin_log();
     let outcome = (command.run)(&arguments, session);
     command_log::print(&arguments, session)?;
     outcome
+}
+
+/// Whether `--journal` says something that stock would not write there. Nothing is, here.
+fn wrong_journal(arguments: &Arguments) -> bool {
+    let value = arguments.value(&flags::JOURNAL);
+    value.is_some_and(|value| !["command", "output", "debug"].contains(&value))
 }
 
 /// Looks at the options that all commands take, whether or not this one reads them.
