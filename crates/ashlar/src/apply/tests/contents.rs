@@ -222,13 +222,15 @@ fn backups_are_kept_as_configured() {
     keep("backup/retain_min=2 backup/retain_days=0", model);
     assert_eq!(numbers(), ["vg0_00004", "vg0_00005", "vg0_1_00000"]);
     let (on, off) = (config(""), config("backup/backup=0"));
-    assert!(backup(&off, model, "why".to_owned()).is_none());
+    let message = backup(&off, model, "why".to_owned()).expect("that is said");
+    assert!(message.text.ends_with("NOT backed up."), "{}", message.text);
     assert_eq!(names("backup"), [""; 0]);
     assert!(backup(&on, model, "why".to_owned()).is_none());
     assert_eq!(names("backup"), ["vg0"]);
-    forget(&off, "vg0");
+    let is_said = forget(&off, model).is_some();
+    assert_eq!(is_said, model.lv_count() > 0, "what is lost is said");
     assert_eq!(names("backup"), ["vg0"]);
-    forget(&on, "vg0");
+    assert!(forget(&on, model).is_none());
     assert_eq!(names("backup"), [""; 0]);
     std::fs::create_dir(folder.join("backup/vg0")).expect("is made");
     let message = backup(&on, model, "why".to_owned()).expect("a folder is in the way");
