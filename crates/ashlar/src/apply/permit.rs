@@ -12,7 +12,7 @@ use crate::scan::{FoundVg, Restriction};
 use crate::{Error, Kind, Result};
 
 /// Fails where `group` may not be changed.
-pub(super) fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
+pub fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
     for restriction in &group.restrictions {
         if tolerates(tolerated, restriction) {
             continue;
@@ -22,6 +22,14 @@ pub(super) fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
             _ => Kind::Refused,
         };
         return Err(Error::new(kind, sentence(&group.name, restriction)));
+    }
+    if group.model.has_unknown_segments() && !tolerated.contains(&Tolerated::UnknownSegments) {
+        let name = &group.name;
+        let what = format!(
+            "Cannot change VG {name} with unknown segments in it! Use the version of LVM2 that \
+             made them."
+        );
+        return Err(Error::new(Kind::Refused, what));
     }
     Ok(())
 }
@@ -34,15 +42,15 @@ fn tolerates(tolerated: &[Tolerated], restriction: &Restriction) -> bool {
         Restriction::Partial => Tolerated::Missing,
         Restriction::Exported => Tolerated::Exported,
         Restriction::ReadOnly => Tolerated::ReadOnly,
-        Restriction::Foreign { .. } => Tolerated::Foreign,
         Restriction::Disagreement => Tolerated::Disagreement,
         Restriction::Unsound(_) => Tolerated::Unsound,
         // Who got so far has named one of them by its UUID, or means this machine's own.
         // Of one with a clone's VGID the members alone are opened and written.
         Restriction::AmbiguousName | Restriction::DuplicateVgid => return true,
-        Restriction::Shared { .. } | Restriction::Clustered | Restriction::DuplicatePvs => {
-            return false;
-        }
+        Restriction::Foreign { .. }
+        | Restriction::Shared { .. }
+        | Restriction::Clustered
+        | Restriction::DuplicatePvs => return false,
     };
     tolerated.contains(&needed)
 }
@@ -51,7 +59,7 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
     match restriction {
         Restriction::Foreign { system_id } => format!(
             "Cannot access VG {name} with system ID {system_id}: it belongs to that host; \
-             vgchange --systemid takes it over"
+             local/extra_system_ids takes it over"
         ),
         Restriction::Shared { lock_type } => format!(
             "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd: change it \

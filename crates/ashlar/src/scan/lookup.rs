@@ -38,8 +38,8 @@ impl Scan {
             _ => {
                 let uuids: Vec<_> = named.iter().map(|group| group.uuid.to_string()).collect();
                 let what = format!(
-                    "{} volume groups have the name {plain}; use one of their UUIDs instead: {}",
-                    uuids.len(),
+                    "Multiple VGs found with the same name: skipping {plain}\nUse --select \
+                     vg_uuid=<uuid> in place of the VG name, with one of: {}",
                     uuids.join(", ")
                 );
                 Err(Error::new(Kind::Ambiguous, what))

@@ -16,8 +16,19 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
             .add_text(text)
             .map_err(|error| unread(text, &error))?;
     }
-    if arguments.has(&flags::PROFILE) && arguments.has(&flags::COMMAND_PROFILE) && !keeps(arguments)
-    {
+    let is_profile = arguments.has(&flags::PROFILE);
+    if keeps(arguments) {
+        let other = arguments.value(&flags::METADATA_PROFILE);
+        if is_profile && other.is_some() {
+            let what = "Only one of --profile or  --metadataprofile allowed.";
+            return Err(Error::failed(what));
+        }
+        if let Some(name) = arguments.value(&flags::PROFILE).or(other) {
+            config
+                .profile(ProfileKind::Metadata, name)
+                .map_err(failed)?;
+        }
+    } else if is_profile && arguments.has(&flags::COMMAND_PROFILE) {
         let what = "Only one of --profile or --commandprofile allowed.";
         return Err(Error::failed(what));
     }

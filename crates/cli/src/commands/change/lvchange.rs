@@ -125,7 +125,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     changes.extend(read_ahead(arguments, work)?.map(AttributeChange::ReadAhead));
     changes.extend(skip(arguments)?.map(AttributeChange::Skip));
     changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
-    let profile = changed_profile(arguments, work)?;
+    let profile = changed_profile(arguments)?;
     changes.extend(profile.map(|profile| AttributeChange::Profile(profile.name())));
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));

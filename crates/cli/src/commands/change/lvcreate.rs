@@ -187,7 +187,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         skip: skip(arguments)?.unwrap_or(Skip::No),
         autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
         tags: &tags,
-        profile: profile(arguments, work)?,
+        profile: profile(arguments),
         zeroing: zeroing(arguments, work, permission)?,
         start,
         ..NewVolume::linear(size)

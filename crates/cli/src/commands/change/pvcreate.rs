@@ -73,13 +73,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::usage("Can only set uuid on one volume at once"));
     }
     let uuid = arguments.value(&UUID).map(identity).transpose()?;
-    if new.size.is_some() {
-        for name in arguments.operands() {
-            work.warn(&format!(
-                "Faking size of PV {name}. Don't write outside real device."
-            ));
-        }
-    }
     match (uuid, arguments.value(&RESTORE_FILE)) {
         (Some(uuid), Some(file)) => as_in_backup(&mut new, uuid, &read(&work.path(file))?, file)?,
         (None, Some(_)) => return Err(Error::usage("--uuid is required with --restorefile")),
@@ -155,9 +148,19 @@ pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> ashlar::Re
     let name = &scan.device(device).name;
     let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
         let error = ashlar::Error::from(error);
-        let what = format!("{name}: {error}");
+        let format = if error.to_string().starts_with("Size ") {
+            String::new()
+        } else {
+            format!("Format-specific initialisation of physical volume {name} failed.\n")
+        };
+        let what = format!("{name}: {error}\n{format}Failed to setup physical volume \"{name}\".");
         Failure::new(error.kind(), what)
     })?;
+    if new.size.is_some() {
+        layout.messages.push(Message::warning(format!(
+            "Faking size of PV {name}. Don't write outside real device."
+        )));
+    }
     layout.messages.push(Message::note(format!(
         "Physical volume \"{name}\" successfully created."
     )));

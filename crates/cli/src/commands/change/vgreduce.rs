@@ -11,7 +11,7 @@ use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_part
 use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
-use super::groups::plain;
+use super::groups::{others, plain, require_changeable};
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
 use super::pvresize::changeable;
 use super::run::run;
@@ -72,23 +72,38 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::lacking(arguments.command(), what));
     };
     let group = plain(group);
-    let is_all = arguments.has(&ALL) || arguments.has(&REMOVE_MISSING);
-    if let (true, [name, ..]) = (is_all, devices) {
-        let what = format!("Command does not accept argument: {name}.");
-        return Err(Error::form(what));
-    }
     if arguments.has(&REMOVE_MISSING) {
         return missing(arguments, group, work);
     }
     let finder = work.finder();
-    let devices = if arguments.has(&ALL) {
-        all_devices(group, work)?
-    } else if devices.is_empty() {
-        let what = "Please enter physical volume paths, or option -a.";
-        return Err(Error::lacking(arguments.command(), what));
-    } else {
-        finder.tagged(&work.scan()?, devices)
-    };
+    let scan = work.scan()?;
+    let mut devices = finder.tagged(&scan, devices);
+    devices.retain(|name| {
+        let is_there = finder.device(&scan, name).is_ok();
+        if !is_there {
+            work.fail_later(&finder.lack(&scan, name));
+        }
+        is_there
+    });
+    if let Some(why) = scan.find_group(group).ok().and_then(others)
+        && arguments.has(&ALL)
+    {
+        work.error(&why);
+        return Ok(());
+    }
+    if let Err(why) = require_changeable(&scan, group) {
+        work.fail_later(&why.to_string());
+        for name in &devices {
+            work.error(&match changeable(&scan, &finder, name) {
+                Ok(_) => format!("Failed to find physical volume \"{name}\"."),
+                Err(why) => why,
+            });
+        }
+        return Ok(());
+    }
+    if arguments.has(&ALL) {
+        devices = all_devices(group, work)?;
+    }
     let request = Request {
         changes_pvs: true,
         ..work.request_of(&[group])

@@ -31,13 +31,14 @@ pub(super) const COMMAND: Command = Command {
 
 /// Removes each.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let names = named(arguments, Unnamed::Nothing, work)?;
+    let tolerated = vec![Tolerated::Absent];
+    let names = named(arguments, Unnamed::Nothing, &tolerated, work)?;
     let is_forced = arguments.has(&FORCE);
     each(&names, work, |name, work| {
         let is_asked = end(name, arguments, work)?;
         let request = Request {
             changes_pvs: true,
-            tolerated: vec![Tolerated::Absent],
+            tolerated: tolerated.clone(),
             ..work.request_of(&[name])
         };
         work.change(&request, |scan, _| {
