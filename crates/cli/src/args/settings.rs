@@ -18,15 +18,13 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
     }
     let is_profile = arguments.has(&flags::PROFILE);
     if keeps(arguments) {
-        let other = arguments.value(&flags::METADATA_PROFILE);
-        if is_profile && other.is_some() {
+        if is_profile && arguments.has(&flags::METADATA_PROFILE) {
             let what = "Only one of --profile or  --metadataprofile allowed.";
             return Err(Error::failed(what));
         }
-        if let Some(name) = arguments.value(&flags::PROFILE).or(other) {
-            config
-                .profile(ProfileKind::Metadata, name)
-                .map_err(failed)?;
+        if let Some(name) = arguments.value(&flags::PROFILE) {
+            let kept = config.profile(ProfileKind::Metadata, name);
+            kept.map_err(failed)?;
         }
     } else if is_profile && arguments.has(&flags::COMMAND_PROFILE) {
         let what = "Only one of --profile or --commandprofile allowed.";
@@ -36,6 +34,12 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
         config
             .add_profile(ProfileKind::Command, &name)
             .map_err(failed)?;
+    }
+    if let Some(name) = arguments.value(&flags::METADATA_PROFILE)
+        && keeps(arguments)
+    {
+        let kept = config.profile(ProfileKind::Metadata, name);
+        kept.map_err(failed)?;
     }
     if arguments.has(&flags::DEVICES) && arguments.has(&flags::DEVICES_FILE) {
         let what = "A --devices list cannot be used with --devicesfile.";

@@ -62,7 +62,7 @@ impl Finder {
     pub(super) fn tagged(&self, scan: &Scan, names: &[String]) -> Vec<String> {
         let mut all = Vec::new();
         for name in names {
-            let Some(tag) = name.strip_prefix('@') else {
+            let Some(tag) = name.strip_prefix('@').filter(|tag| !tag.is_empty()) else {
                 all.push(name.clone());
                 continue;
             };

@@ -44,7 +44,10 @@ pub(super) fn named(
         let found = scan.find_group(name);
         found.is_ok_and(|found| permit(found, tolerated).is_ok())
     };
-    let is_shown = arguments.value(&SELECT) == Some("help");
+    // Where groups are named, criteria are looked at before them.
+    let mut operands = arguments.operands().iter();
+    let by_name = operands.any(|operand| !operand.starts_with('@'));
+    let is_shown = by_name || arguments.value(&SELECT) == Some("help");
     if !is_shown && !names.iter().any(is_met) {
         return Ok(names);
     }
@@ -161,8 +164,11 @@ pub(super) fn require_changeable(scan: &Scan, name: &str) -> Result<(), Error> {
     let found = scan
         .find_group(name)
         .map_err(|error| missing(name, &error))?;
-    let second = not_processed(name);
-    permit(found, &[]).map_err(|error| Error::failed(format!("{error}\n{second}")))
+    let second = match others(found) {
+        Some(_) => String::new(),
+        None => format!("\n{}", not_processed(name)),
+    };
+    permit(found, &[]).map_err(|error| Error::failed(format!("{error}{second}")))
 }
 
 /// Says which of the groups cannot be changed: a command on physical volumes looks into all of

@@ -69,7 +69,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         let index = match changeable(&scan, &finder, name) {
             Ok(index) => index,
             Err(why) => {
-                work.fail_later(&why);
+                if !arguments.operands().is_empty() {
+                    work.fail_later(&why);
+                }
                 continue;
             }
         };
@@ -132,7 +134,10 @@ fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<Vec<Strin
         let (scan, finder) = (work.scan()?, work.finder());
         let met = criteria.pvs(work.scan()?);
         let name_of = |name: &String| finder.device(&scan, name).map(|at| &scan.device(at).name);
-        names.retain(|name| name_of(name).is_ok_and(|name| met.contains(name)));
+        // What is none meets nothing: its turn will tell.
+        names.retain(|name| {
+            finder.pv(&scan, name).is_err() || name_of(name).is_ok_and(|name| met.contains(name))
+        });
     }
     Ok(Some(names))
 }

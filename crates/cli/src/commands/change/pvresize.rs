@@ -1,6 +1,7 @@
 //! `pvresize`: physical volumes follow their devices.
 
 use ashlar::apply::{Planned, Question, Request, permit};
+use ashlar::live::any_owner;
 use ashlar::scan::{FoundPv, FoundVg, PvIndex, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::plan::physical::{PvSize, begin_room, moves, resize_pv, room_needed};
@@ -59,6 +60,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (finder, sizes) = (work.finder(), (asked, least));
     let (mut done, mut left, mut begun) = (0, 0, 0);
     let mut meant = Vec::new();
+    let is_asked_later = asks_later(work);
     for name in &finder.tagged(&work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
@@ -73,7 +75,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             work.fail_later(&gone(name).to_string());
             continue;
         }
-        if too_small(&scan, scan.pv(index), sizes, work) {
+        if is_refused(&scan, scan.pv(index), sizes, work) {
             left += 1;
             continue;
         }
@@ -96,8 +98,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 }
                 None => orphan(pv, &device.name, size)?,
             };
+            let question = question(&device.name, size).filter(|_| is_asked_later);
             Ok(Planned {
-                questions: question(&device.name, size).into_iter().collect(),
+                questions: question.into_iter().collect(),
                 ..change
             })
         });
@@ -330,14 +333,19 @@ pub(super) fn out_of_reach(scan: &Scan, pv: &FoundPv) -> Option<Uuid> {
     (!is_copied && permit(group, &[]).is_err()).then_some(group.uuid)
 }
 
-/// Refuses a size that is less than the least, after what is asked of a smaller one.
-fn too_small(
+/// Whether another process may have to ask, or nobody: then the plan does.
+fn asks_later(work: &Work<'_>) -> bool {
+    work.is_shown() || any_owner()
+}
+
+/// Asks about a size that is smaller than the device, and refuses one that is less than the least.
+fn is_refused(
     scan: &Scan,
     pv: &FoundPv,
     (asked, least): (Option<Sectors>, Sectors),
     work: &mut Work<'_>,
 ) -> bool {
-    let Some(asked) = asked.filter(|asked| *asked < least) else {
+    let Some(asked) = asked else {
         return false;
     };
     let device = scan.device(pv.device);
@@ -347,11 +355,14 @@ fn too_small(
         asked: Some(asked),
         least,
     };
-    if let Some(question) = question(name, size)
+    if let Some(question) = question(name, size).filter(|_| !asks_later(work))
         && !work.agrees(&question.text)
     {
         work.fail_later(&question.refusal);
         return true;
+    }
+    if asked >= least {
+        return false;
     }
     work.warn(&pretending(name, size, asked));
     work.fail_later(&format!(

@@ -128,13 +128,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (max_lv, max_pv) = (number(arguments, &MAX_LV)?, number(arguments, &MAX_PV)?);
     let profile = profile(arguments);
     refuse_shared(arguments)?;
+    let system_id = new_system_id(arguments, work)?;
     require_new_name(name).map_err(Error::usage)?;
     if arguments.value(&ALLOC) == Some("inherit") {
         let what = "Volume Group allocation policy cannot inherit from anything";
         return Err(Error::usage(what));
     }
     require_extent_size(extent_size)?;
-    let system_id = new_system_id(arguments, work)?;
     let template = NewGroup {
         extent_size: extent_size.unwrap_or_else(|| extent_size_default(work)),
         max_lv: max_lv.unwrap_or(0),
@@ -295,14 +295,11 @@ pub(super) fn require_joinable(
         let Ok(pv) = finder.pv(scan, name) else {
             continue;
         };
-        if scan.pv(pv).duplicate == Duplicate::Unchosen {
-            let what = format!("Cannot use device {name} with duplicates.");
-            return Err(Failure::new(Kind::Refused, what));
-        }
-        if !tells_group(scan.pv(pv)) {
-            refusals.extend(permit(scan, scan.pv(pv).device, force).err());
-        } else if let Err(error) = free_member(scan, pv) {
-            refusals.push(taken(scan, pv, name, &error));
+        let found = scan.pv(pv);
+        let is_taken = found.duplicate == Duplicate::Unique && tells_group(found) && force < 2;
+        match free_member(scan, pv) {
+            Err(error) if is_taken => refusals.push(taken(scan, pv, name, &error)),
+            _ => refusals.extend(permit(scan, found.device, force).err()),
         }
     }
     let Some(first) = refusals.first() else {

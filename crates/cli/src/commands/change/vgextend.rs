@@ -70,6 +70,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     };
     let made = work.change(&request, |scan, author| {
         let found = scan.find_group(group)?;
+        for name in devices {
+            if finder.member(scan, found, name).is_some() {
+                let what = format!("Physical volume '{name}' is already in volume group '{group}'");
+                return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
+            }
+        }
         let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
         let areas = area_states(scan, found);
         let change = extend_group(&found.model, &joining.members, &areas, author);

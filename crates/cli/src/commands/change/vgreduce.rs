@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use ashlar::activate::current_images;
 use ashlar::apply::{Planned, Request, Tolerated, area_states};
-use ashlar::scan::FoundVg;
+use ashlar::scan::{FoundVg, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::{PvFlag, PvId};
 use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial};
 use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
+use super::finder::Finder;
 use super::groups::{others, plain, require_changeable};
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
 use super::pvresize::changeable;
@@ -94,10 +95,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if let Err(why) = require_changeable(&scan, group) {
         work.fail_later(&why.to_string());
         for name in &devices {
-            work.error(&match changeable(&scan, &finder, name) {
-                Ok(_) => format!("Failed to find physical volume \"{name}\"."),
-                Err(why) => why,
-            });
+            work.error(&out_of(group, name, &scan, &finder));
         }
         return Ok(());
     }
@@ -110,8 +108,11 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     };
     for name in &devices {
         let scan = work.scan()?;
-        if let Err(why) = changeable(&scan, &finder, name) {
-            work.fail_later(&why);
+        let is_member = scan
+            .find_group(group)
+            .is_ok_and(|found| finder.member(&scan, found, name).is_some());
+        if !is_member {
+            work.fail_later(&out_of(group, name, &scan, &finder));
             continue;
         }
         let changed = work.change(&request, |scan, author| {
@@ -128,6 +129,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Why a device is not taken out of a group.
+fn out_of(group: &str, name: &str, scan: &Scan, finder: &Finder) -> String {
+    let pv = finder.pv(scan, name).ok();
+    let own = pv.and_then(|pv| scan.group_of(scan.pv(pv)));
+    let is_own = own.is_some_and(|own| own.name == group);
+    match changeable(scan, finder, name) {
+        Err(why) if is_own || pv.is_none() => why,
+        _ => format!("Failed to find physical volume \"{name}\"."),
+    }
 }
 
 /// The devices that `-a` means: those that are in use are refused one by one.

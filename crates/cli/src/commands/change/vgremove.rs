@@ -62,7 +62,7 @@ fn question(found: &FoundVg) -> Option<Question> {
     let visible = vg.lvs().filter(|(id, _)| relations.is_visible(vg, *id));
     let count = visible.count();
     let missing = found.members.iter();
-    let missing = missing.filter(|member| member.presence.found().is_none());
+    let missing = missing.filter(|member| member.presence.usable().is_none());
     let warning = match missing.count() {
         0 => String::new(),
         missing => format!(

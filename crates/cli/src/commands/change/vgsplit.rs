@@ -162,7 +162,8 @@ pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         }
         let request = Request {
             changes_pvs: true,
-            ..work.request_of(&[to, from])
+            // As in stock, they are looked at in the order of their names.
+            ..work.request_of(&[to.min(from), to.max(from)])
         };
         work.change(&request, |scan, author| {
             let (to, from) = (scan.find_group(to)?, scan.find_group(from)?);
