@@ -4,7 +4,7 @@
 //! told. So a process has one listener, [`hear`]; what came before it is kept for it, the newest
 //! lines, and without one nobody is told. The library prints nothing.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 /// Who is told: a sentence for people. It is called on the thread of a device, and must not wait.
@@ -12,6 +12,8 @@ pub type Listener = Box<dyn FnMut(&str) + Send>;
 
 /// Lines that are kept until somebody listens.
 const KEPT_MAX: usize = 64;
+
+static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 static STATE: Mutex<State> = Mutex::new(State {
     listener: None,
@@ -44,6 +46,14 @@ pub(crate) fn tell(line: &str) {
     }
     state.kept.push_back(line.to_owned());
     assert!(state.kept.len() <= KEPT_MAX, "the newest are kept");
+}
+
+/// Tells what holds as long as the process runs, and is seen again and again.
+pub(crate) fn tell_once(line: &str) {
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.insert(line.to_owned()) {
+        tell(line);
+    }
 }
 
 #[cfg(test)]

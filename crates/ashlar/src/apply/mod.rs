@@ -70,7 +70,7 @@ pub use listing::{Begins, Listing};
 pub use losses::{read_content, read_volume};
 pub(crate) use open::replaced;
 pub use outdated::clearing_outdated;
-pub use permit::require_changeable;
+pub use permit::permit;
 pub use placed::require_placed;
 pub use preview::Preview;
 pub use prompt::{Answer, Prompt, Quiet};

@@ -16,10 +16,18 @@ use crate::{Error, Kind, Result};
 const OF_DISKS: [Restriction; 2] = [Restriction::DuplicatePvs, Restriction::Disagreement];
 
 /// Fails where `group` may not be changed, whatever is asked.
-pub(super) fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
+///
+/// # Errors
+///
+/// `Missing` where devices are, `Refused`.
+pub fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
     let own = group.restrictions.iter();
     let own: Vec<Restriction> = own.filter(|one| !OF_DISKS.contains(one)).cloned().collect();
-    refuse_first(&group.name, &own, tolerated)
+    refuse_first(&group.name, &own, tolerated)?;
+    if !tolerated.contains(&Tolerated::UnknownSegments) {
+        require_known_segments(&group.model)?;
+    }
+    Ok(())
 }
 
 /// Fails where the metadata of `group` may not be written as it is found.
@@ -44,18 +52,6 @@ fn refuse_first(name: &str, all: &[Restriction], tolerated: &[Tolerated]) -> Res
     Ok(())
 }
 
-/// Fails where the group may not be changed, whatever is asked: for what says only then what is
-/// wrong with a volume in it.
-///
-/// # Errors
-///
-/// `Missing` where devices are, `Refused`.
-pub fn require_changeable(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
-    permit(group, tolerated)?;
-    require_known_segments(&group.model)?;
-    Ok(())
-}
-
 fn tolerates(tolerated: &[Tolerated], restriction: &Restriction) -> bool {
     if *restriction == Restriction::Partial && tolerated.contains(&Tolerated::Absent) {
         return true;
@@ -64,15 +60,15 @@ fn tolerates(tolerated: &[Tolerated], restriction: &Restriction) -> bool {
         Restriction::Partial => Tolerated::Missing,
         Restriction::Exported => Tolerated::Exported,
         Restriction::ReadOnly => Tolerated::ReadOnly,
-        Restriction::Foreign { .. } => Tolerated::Foreign,
         Restriction::Disagreement => Tolerated::Disagreement,
         Restriction::Unsound(_) => Tolerated::Unsound,
         // Who got so far has named one of them by its UUID, or means this machine's own.
         // Of one with a clone's VGID the members alone are opened and written.
         Restriction::AmbiguousName | Restriction::DuplicateVgid => return true,
-        Restriction::Shared { .. } | Restriction::Clustered | Restriction::DuplicatePvs => {
-            return false;
-        }
+        Restriction::Foreign { .. }
+        | Restriction::Shared { .. }
+        | Restriction::Clustered
+        | Restriction::DuplicatePvs => return false,
     };
     tolerated.contains(&needed)
 }
@@ -81,7 +77,7 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
     match restriction {
         Restriction::Foreign { system_id } => format!(
             "Cannot access VG {name} with system ID {system_id}: it belongs to that host; \
-             vgchange --systemid takes it over"
+             local/extra_system_ids takes it over"
         ),
         Restriction::Shared { lock_type } => format!(
             "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd: change it \

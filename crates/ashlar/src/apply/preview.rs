@@ -16,7 +16,7 @@ use lvm2::plan::{Before, GroupChange, HeaderEdit, Message, When};
 use super::open::{Open, new_uuid};
 use super::prompt::{Answer, Prompt};
 use super::request::{Planned, Request};
-use super::session::{Plan, Session, is_concerned, permitted};
+use super::session::{Plan, Session, is_concerned};
 use super::steps::ask_for_wipes;
 use crate::Result;
 use crate::commit::label_sectors;
@@ -54,7 +54,7 @@ impl Session<'_> {
     /// Says what a change would do.
     pub fn preview(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Preview> {
         let scan = self.look()?;
-        let groups = permitted(&scan, request)?;
+        let groups = self.permitted(&scan, request)?;
         let planned = self.permitted_plan(&scan, &groups, request, plan)?;
         let mut questions: Vec<String> = Vec::new();
         questions.extend(

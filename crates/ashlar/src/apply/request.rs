@@ -21,8 +21,8 @@ pub enum Tolerated {
     Exported,
     /// The group is read-only by its flags.
     ReadOnly,
-    /// The group belongs to another host: the command takes it over.
-    Foreign,
+    /// Some of its segments are of types that are not known: they stay as they are.
+    UnknownSegments,
     /// Its areas disagree: the command was told which is right.
     Disagreement,
     /// Its text contradicts itself: the command replaces it.

@@ -61,6 +61,8 @@ pub struct Session<'a> {
     pub looked: Option<Scan>,
     /// Stock's locks of the first request, where `looked` was found under them.
     pub locked: Option<Vec<StockLock>>,
+    /// The group that may not be changed, where that is why a change failed.
+    pub refused: Option<String>,
     /// The devices file, where the command keeps it; then it holds the global lock, too.
     pub listing: Option<&'a mut Listing>,
     /// Which flushes are made.
@@ -119,6 +121,7 @@ impl<'a> Session<'a> {
             hooks: None,
             looked: None,
             locked: None,
+            refused: None,
             listing: None,
             flush_policy: FlushPolicy::Strict,
             uuids: None,
@@ -163,7 +166,7 @@ impl<'a> Session<'a> {
             {
                 return Ok(Attempt::Unfinished(left));
             }
-            let groups = permitted(&scan, request)?;
+            let groups = self.permitted(&scan, request)?;
             let _unserved = match (self.environment, request.test) {
                 (Environment::Nothing, _) | (_, TestMode::On) => None,
                 _ => Some(keep_unserved(self, &scan, &groups, request)?),
@@ -211,6 +214,33 @@ impl<'a> Session<'a> {
     pub(super) fn look(&mut self) -> Result<Scan> {
         let looked = self.looked.take();
         looked.map_or_else(|| self.disks.scan(self.host), Ok)
+    }
+
+    /// The groups of a request, if they may be changed.
+    pub(super) fn permitted<'s>(
+        &mut self,
+        scan: &'s Scan,
+        request: &Request,
+    ) -> Result<Vec<&'s FoundVg>> {
+        let mut groups: Vec<&FoundVg> = Vec::new();
+        for name in &request.groups {
+            let group = scan.find_group(name)?;
+            if let Err(error) = permit(group, &request.tolerated) {
+                self.refused = (!is_told_alone(group)).then(|| name.clone());
+                return Err(error);
+            }
+            require_own_uuid(group, &request.ownership)?;
+            if groups.iter().all(|other| other.uuid != group.uuid) {
+                groups.push(group);
+            }
+        }
+        if let Some(name) = &request.new_group
+            && scan.groups_named(name).next().is_some()
+        {
+            let what = format!("A volume group called {name} already exists.");
+            return Err(Error::new(Kind::Refused, what));
+        }
+        Ok(groups)
     }
 
     /// The plan of a change of `groups`, if all of that may be done.
@@ -497,24 +527,17 @@ fn keeps_name(locks: &[StockLock], request: &Request) -> bool {
     locks.iter().any(|lock| lock.keeps_out(&name))
 }
 
-/// The groups that the request names, if they may be changed.
-pub(super) fn permitted<'s>(scan: &'s Scan, request: &Request) -> Result<Vec<&'s FoundVg>> {
-    let mut groups: Vec<&FoundVg> = Vec::new();
-    for name in &request.groups {
-        let group = scan.find_group(name)?;
-        permit(group, &request.tolerated)?;
-        require_own_uuid(group, &request.ownership)?;
-        if groups.iter().all(|other| other.uuid != group.uuid) {
-            groups.push(group);
-        }
-    }
-    if let Some(name) = &request.new_group
-        && scan.groups_named(name).next().is_some()
-    {
-        let what = format!("A volume group called {name} already exists.");
-        return Err(Error::new(Kind::Refused, what));
-    }
-    Ok(groups)
+/// Whether a group is another host's, or several hosts', or has disks twice: only that is said.
+fn is_told_alone(group: &FoundVg) -> bool {
+    group.restrictions.iter().any(|restriction| {
+        matches!(
+            restriction,
+            Restriction::Foreign { .. }
+                | Restriction::Shared { .. }
+                | Restriction::Clustered
+                | Restriction::DuplicatePvs
+        )
+    })
 }
 
 /// Calls the members missing that are not there, as stock does in every text that it writes.

@@ -54,7 +54,11 @@ pub(super) fn find_unfinished(scan: &Scan, request: &Request) -> Result<Option<U
     let request = Request {
         groups,
         changes_pvs: true,
-        tolerated: vec![Tolerated::Exported, Tolerated::Missing],
+        tolerated: vec![
+            Tolerated::Exported,
+            Tolerated::Missing,
+            Tolerated::UnknownSegments,
+        ],
         ownership: request.ownership.clone(),
         command: request.command.clone(),
         ..Request::default()

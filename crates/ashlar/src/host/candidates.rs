@@ -25,6 +25,7 @@ use super::location::{DeviceId, DeviceNumber, Location, Place, Remote};
 use super::spec::{DeviceSource, DeviceSpec};
 use super::sysfs::{PartOf, Sysfs};
 use crate::Result;
+use crate::notices;
 use crate::scan::{Finding, FindingKind, Severity};
 
 /// How deep folders below `devices/scan` are entered; `/dev/disk/by-path` is at 2.
@@ -281,7 +282,10 @@ impl<'a> Gathering<'a> {
     fn add_spec(&mut self, path: &Path) {
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
-            Err(error) => return self.unusable(path, &error.to_string()),
+            Err(error) => {
+                notices::tell_once(&format!("Device not found for {}.", path.display()));
+                return self.unusable(path, &error.to_string());
+            }
         };
         if metadata.is_dir() {
             self.add_folder(path);

@@ -223,7 +223,7 @@ impl GroupUpdater {
     fn request(&self, command: &str) -> Request {
         Request {
             groups: vec![self.owned.uuid().to_string()],
-            tolerated: vec![Tolerated::Missing],
+            tolerated: vec![Tolerated::Missing, Tolerated::UnknownSegments],
             ownership: Ownership::Ours(self.owned.clone()),
             command: command.to_owned(),
             ..Request::default()

@@ -209,8 +209,7 @@ fn foreign(group: &FoundVg, host: &Host) -> Option<(Restriction, Finding)> {
         own.as_deref().unwrap_or("none")
     );
     let remedy = format!(
-        "to use it here, add {id} to local/extra_system_ids, or take it over with \
-         vgchange --systemid"
+        "to use it here, add {id} to local/extra_system_ids; vgchange --systemid then takes it over"
     );
     let finding = Finding::new(FindingKind::ForeignVg, Severity::Note, message).remedy(remedy);
     Some((

@@ -375,6 +375,13 @@ pub(crate) const PROFILE: Flag = Flag::value(
     "String",
     "As --metadataprofile where a command has that; otherwise as --commandprofile.",
 );
+/// `--metadataprofile`
+pub(crate) const METADATA_PROFILE: Flag = Flag::value(
+    "metadataprofile",
+    "String",
+    "The profile that the group or volume keeps: NAME.profile in the folder config/profile_dir; \
+     so does --profile.",
+);
 /// `--commandprofile`
 pub(crate) const COMMAND_PROFILE: Flag = Flag::value(
     "commandprofile",

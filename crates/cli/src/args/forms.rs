@@ -45,9 +45,13 @@ struct Form {
     /// One of them is needed, unless there are none.
     one_of: Vec<Choice>,
     names: Vec<&'static str>,
+    /// Whether a form is no nearer for its names.
+    ignores_names: bool,
     /// How many names may follow those; `None`: any number.
     more_names: Option<usize>,
     optional: Vec<Choice>,
+    /// Whether criteria cannot stand beside it.
+    refuses_criteria: bool,
 }
 
 /// The forms of a command.
@@ -89,7 +93,10 @@ pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
     let best = fitting.rev().max_by_key(|form| form.fit(&given));
     let Some(best) = best else {
         let nearest = forms.nearest_lacks(&given, count);
-        return Err(Error::no_form(command, &nearest));
+        let syntax = forms
+            .only()
+            .map_or(String::new(), |form| form.shown(command));
+        return Err(Error::no_form(command, &format!("{nearest}{syntax}")));
     };
     let left: Vec<String> = best.left(&given).map(Given::not_accepted).collect();
     if !left.is_empty() {
@@ -160,6 +167,17 @@ impl Form {
         types.all(|one| self.choices().any(|choice| choice.takes(one)))
     }
 
+    /// The line that the only form of a command is, in stock's words.
+    fn shown(&self, command: &str) -> String {
+        let more = if self.more_names.is_none() {
+            " ..."
+        } else {
+            ""
+        };
+        let names = self.names.join(" ");
+        format!("\nCorrect command syntax is:\n{command} {names}{more}")
+    }
+
     /// What it needs and was not given.
     fn missing(&self, given: &[Given<'_>], names: usize) -> Vec<String> {
         let options = self.needed.iter().filter(|choice| !choice.is_in(given));
@@ -185,7 +203,12 @@ impl Form {
 
     fn fit(&self, given: &[Given<'_>]) -> Fit {
         let is_of_type = self.needed.iter().any(|choice| choice.long == "type");
-        let met = self.met(given, self.names.len());
+        let names = if self.ignores_names {
+            0
+        } else {
+            self.names.len()
+        };
+        let met = self.met(given, names);
         (is_of_type, met, std::cmp::Reverse(self.left(given).count()))
     }
 
@@ -194,7 +217,8 @@ impl Form {
     fn left<'a>(&'a self, given: &'a [Given<'a>]) -> impl Iterator<Item = &'a Given<'a>> {
         given.iter().filter(|one| {
             let is_one = self.one_of.iter().any(|choice| choice.long == one.long);
-            let is_taken = is_one || WITH_ALL.contains(&one.long);
+            let is_refused = self.refuses_criteria && one.long == SELECT;
+            let is_taken = is_one || WITH_ALL.contains(&one.long) && !is_refused;
             !is_taken && !self.choices().any(|choice| choice.takes(one))
         })
     }
@@ -204,6 +228,11 @@ impl Forms {
     fn knows(&self, long: &str) -> bool {
         let mut choices = self.all.iter().flat_map(Form::choices);
         long == SELECT || choices.any(|choice| choice.long == long)
+    }
+
+    /// The form of a command that has one.
+    fn only(&self) -> Option<&Form> {
+        self.all.first().filter(|_| self.all.len() == 1)
     }
 
     /// What the nearest form lacks, as a sentence behind another one.
@@ -250,7 +279,7 @@ fn choice(word: &'static str) -> Choice {
 }
 
 fn form(line: &'static str) -> Form {
-    let mut parts = line.split(" :");
+    let mut parts = line.split(':');
     let mut words = || parts.next().unwrap_or_default().split_whitespace();
     let mut form = Form {
         more_names: Some(0),
@@ -264,6 +293,8 @@ fn form(line: &'static str) -> Form {
         }
     }
     for word in words() {
+        form.ignores_names |= word.starts_with('(');
+        let word = word.trim_matches(['(', ')']);
         let name = word.trim_end_matches(']').trim_end_matches("...");
         let is_optional = word.starts_with('[');
         if name.len() < word.trim_end_matches(']').len() {
@@ -275,7 +306,12 @@ fn form(line: &'static str) -> Form {
             form.names.push(name);
         }
     }
-    form.optional = words().map(choice).collect();
+    for word in words() {
+        match word.strip_prefix('-') {
+            Some(_) => form.refuses_criteria = true,
+            None => form.optional.push(choice(word)),
+        }
+    }
     form
 }
 

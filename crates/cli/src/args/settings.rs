@@ -15,8 +15,17 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
         let added = config.add_text(text);
         added.map_err(|error| Error::usage(error.to_string()))?;
     }
-    if arguments.has(&flags::PROFILE) && arguments.has(&flags::COMMAND_PROFILE) && !keeps(arguments)
-    {
+    let is_profile = arguments.has(&flags::PROFILE);
+    if keeps(arguments) {
+        if is_profile && arguments.has(&flags::METADATA_PROFILE) {
+            let what = "Only one of --profile or  --metadataprofile allowed.";
+            return Err(Error::failed(what));
+        }
+        if let Some(name) = arguments.value(&flags::PROFILE) {
+            let kept = config.profile(ProfileKind::Metadata, name);
+            kept.map_err(failed)?;
+        }
+    } else if is_profile && arguments.has(&flags::COMMAND_PROFILE) {
         let what = "Only one of --profile or --commandprofile allowed.";
         return Err(Error::failed(what));
     }
@@ -24,6 +33,12 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
         config
             .add_profile(ProfileKind::Command, &name)
             .map_err(failed)?;
+    }
+    if let Some(name) = arguments.value(&flags::METADATA_PROFILE)
+        && keeps(arguments)
+    {
+        let kept = config.profile(ProfileKind::Metadata, name);
+        kept.map_err(failed)?;
     }
     let devices_file = devices_file(arguments)?;
     if arguments.has(&flags::DEVICES) && devices_file.is_some() {

@@ -23,6 +23,17 @@ const SIZES: &[&str] = &[
     "minrecoveryrate",
     "maxrecoveryrate",
     "poolmetadatasize",
+    "dataalignment",
+    "dataalignmentoffset",
+];
+/// The same, without a sign.
+const PLAIN_SIZES: &[&str] = &[
+    "metadatasize",
+    "bootloaderareasize",
+    "setphysicalvolumesize",
+    "physicalextentsize",
+    "virtualsize",
+    "cachesize",
 ];
 /// Types of volumes that there are beside the levels of RAID.
 const TYPES: &[&str] = &[
@@ -64,10 +75,6 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
             Sign::Minus => Err("Size may not be negative.".to_owned()),
             Sign::None | Sign::Plus => Ok(()),
         }),
-        "virtualsize" | "cachesize" => size(value).and_then(|sign| match sign {
-            Sign::None => Ok(()),
-            Sign::Minus | Sign::Plus => Err("Size may not be relative/signed.".to_owned()),
-        }),
         "cachemode" if words(kind).any(|word| word == value) => Ok(()),
         "cachemode" => Err(format!("Unknown cache mode: {value}.")),
         "discards" if words(kind).any(|word| word == value) => Ok(()),
@@ -77,6 +84,10 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
             "Selected cache metadata format {value} is not supported."
         )),
         "cachemetadataformat" => plain(false),
+        long if PLAIN_SIZES.contains(&long) => size(value).and_then(|sign| match sign {
+            Sign::None => Ok(()),
+            Sign::Plus | Sign::Minus => Err("Size may not be relative/signed.".to_owned()),
+        }),
         "mirrors" if kind == "Number" && number(value) == Some(Sign::Minus) => {
             Err("Number may not be negative.".to_owned())
         }
@@ -87,6 +98,7 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
         "alloc" => Err(format!("Unrecognised allocation policy {value}")),
         "interval" | "splitmirrors" => plain(is_number(value)),
         "permission" => plain(matches!(value, "r" | "rw" | "wr")),
+        "vgmetadatacopies" => plain(matches!(value, "all" | "unmanaged") || is_number(value)),
         "mirrorlog" if matches!(value, "core" | "disk" | "mirrored") => Ok(()),
         "mirrorlog" => Err(format!("Mirror log type \"{value}\" is unknown.")),
         "addtag" | "deltag" => {

@@ -228,6 +228,7 @@ fn check_common(arguments: &Arguments, session: &mut Session) -> Result<(), Erro
         flags::CONFIG,
         flags::PROFILE,
         flags::COMMAND_PROFILE,
+        flags::METADATA_PROFILE,
         flags::DEVICES_FILE,
     ];
     if read.iter().any(|flag| arguments.has(flag)) {

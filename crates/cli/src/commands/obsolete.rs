@@ -56,7 +56,7 @@ pub(super) const COMMANDS: &[&Command] = &[
         flags: &[
             &[
                 Flag::switch("force", "Accepted for scripts.").short('f'),
-                Flag::value("metadatatype", "lvm2", "Accepted for scripts.").short('M'),
+                Flag::value("metadatatype", "2|lvm2", "Accepted for scripts.").short('M'),
                 Flag::value("bootloaderareasize", "Size", "Accepted for scripts."),
                 Flag::value("metadatasize", "Size", "Accepted for scripts."),
                 flags::LABEL_SECTOR,

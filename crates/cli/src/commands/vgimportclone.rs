@@ -94,10 +94,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
 
 /// The names of the devices that the operands name.
 fn copies(scan: &Scan, arguments: &Arguments) -> Result<Vec<String>, Error> {
-    let mut all = Vec::new();
-    for word in arguments.operands() {
+    let find = |word: &String| {
         let found = scan.find_device(word, None);
-        let found = found.ok_or_else(|| Error::failed(format!("Failed to find device {word}.")))?;
+        found.ok_or_else(|| Error::failed(format!("Failed to find device {word}.")))
+    };
+    let devices: Result<Vec<_>, _> = arguments.operands().iter().map(find).collect();
+    let mut all = Vec::new();
+    for found in devices? {
         let name = scan.device(found).name.clone();
         if !scan.physical_volumes.iter().any(|pv| pv.device == found) {
             let what = format!("Failed to find PVID for device {name}.");
@@ -127,13 +130,14 @@ fn only_group(scan: &Scan, count: usize) -> Result<&FoundVg, Error> {
             "Devices must be from the same VG."
         }));
     };
-    if scan.physical_volumes.len() != count || group.members.len() > count {
+    let mut pvs = scan.physical_volumes.iter();
+    if pvs.len() != count || pvs.any(|pv| scan.group_of(pv).is_none()) {
+        return Err(Error::failed("Devices must be from the same VG."));
+    }
+    if group.members.len() > count {
         let name = &group.name;
-        return Err(Error::failed(if group.members.len() > count {
-            format!("Cannot change VG {name} while PVs are missing.")
-        } else {
-            "Devices must be from the same VG.".to_owned()
-        }));
+        let what = format!("Cannot change VG {name} while PVs are missing.");
+        return Err(Error::failed(what));
     }
     Ok(group)
 }
@@ -160,7 +164,14 @@ fn step(
     session: &mut Session,
 ) -> Result<(), Error> {
     let command = find(name).expect("it is there");
-    let mut all = arguments.options(&[&BASE, &IMPORT, &IMPORT_DEVICES, &flags::DEVICES]);
+    let mut all = arguments.options(&[
+        &BASE,
+        &IMPORT,
+        &IMPORT_DEVICES,
+        &flags::DEVICES,
+        &flags::YES,
+        &flags::QUIET,
+    ]);
     all.extend(["-qq".to_owned(), "--yes".to_owned()]);
     all.extend(copies.iter().map(|copy| format!("--devices={copy}")));
     all.extend(words.iter().map(|word| (*word).to_owned()));

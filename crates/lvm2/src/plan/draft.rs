@@ -168,20 +168,24 @@ pub(super) fn seal(vg: &mut VolumeGroup, author: &Author<'_>) -> Result<()> {
     }
 }
 
-/// Groups with an owner are not to be written by releases of LVM2 that do not know of owners: their
-/// permission has another name.
+/// Groups with an owner, and their volumes, are not to be written by releases of LVM2 that do not
+/// know of owners: their permission has another name.
 fn lock_writes(vg: &mut VolumeGroup) {
-    if !vg.is_writable() {
-        return;
-    }
     let is_owned = vg.system_id.as_ref().is_some_and(|id| !id.is_empty());
-    let (set, cleared) = if is_owned {
-        (VgFlag::WriteLocked, VgFlag::Write)
-    } else {
-        (VgFlag::Write, VgFlag::WriteLocked)
-    };
-    vg.flags.insert(set);
-    vg.flags.remove(cleared);
+    if vg.is_writable() {
+        let both = (VgFlag::WriteLocked, VgFlag::Write);
+        let (set, cleared) = if is_owned { both } else { (both.1, both.0) };
+        vg.flags.insert(set);
+        vg.flags.remove(cleared);
+    }
+    let writable = vg.lvs().filter(|(_, lv)| lv.is_writable());
+    for id in writable.map(|(id, _)| id).collect::<Vec<_>>() {
+        let both = (LvFlag::WriteLocked, LvFlag::Write);
+        let (set, cleared) = if is_owned { both } else { (both.1, both.0) };
+        let flags = &mut vg.lv_mut(id).flags;
+        flags.insert(set);
+        flags.remove(cleared);
+    }
 }
 
 /// Refuses new names that are too long for device-mapper, those of hidden volumes included: nobody

@@ -160,13 +160,7 @@ impl NewPv {
                 LABEL_SECTORS.0
             )));
         }
-        let mut messages = Vec::new();
         let size = self.size.unwrap_or(device.size);
-        if self.size.is_some() && size != device.size {
-            messages.push(Message::warning(
-                "Faking size of PV. Don't write outside real device.",
-            ));
-        }
         if size < self.size_min {
             return Err(refused(format!(
                 "Size must exceed minimum of {} sectors.",
@@ -211,7 +205,7 @@ impl NewPv {
             pe_start: layout.pe_start,
             size,
             start: self.start,
-            messages,
+            messages: Vec::new(),
         })
     }
 

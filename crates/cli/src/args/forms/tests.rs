@@ -1,6 +1,6 @@
 //! Tests of the forms of commands: answers are those of stock LVM2.
 
-use super::{FORMS, forms_of};
+use super::{Choice, FORMS, Form, forms_of};
 use crate::args::error::Kind;
 use crate::args::parse::parse;
 use crate::args::table::{Command, Flag};
@@ -126,12 +126,10 @@ fn the_file_is_read() {
     for command in commands {
         let forms = forms_of(command).expect(command);
         assert!(!forms.all.is_empty(), "{command}");
+        let is_word = |choice: &Choice| choice.long.bytes().all(|byte| byte.is_ascii_lowercase());
         assert!(
-            forms
-                .all
-                .iter()
-                .all(|form| !form.names.is_empty() || !form.needed.is_empty()),
-            "{command}: each form needs something"
+            forms.all.iter().flat_map(Form::choices).all(is_word),
+            "{command}"
         );
     }
     let rename = forms_of("lvrename").expect("its forms");

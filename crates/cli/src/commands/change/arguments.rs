@@ -199,39 +199,22 @@ pub(super) fn choice(arguments: &Arguments, flag: &Flag) -> Result<Option<Choice
     }
 }
 
-/// The size behind a flag; `unit` is that of a number without one.
+/// The size behind a flag, whose sign and digits were looked at where it stands; `unit` is that of
+/// a number without one.
 pub(super) fn size(
     arguments: &Arguments,
     flag: &Flag,
     unit: char,
 ) -> Result<Option<Sectors>, Error> {
     let parsed = arguments.value(flag).map(|text| {
-        let wrong = |why| Error::syntax(format!("{why}\n{}", invalid(flag, text)));
-        // Volumes' commands take a sign where it means nothing.
-        let is_of_volumes = matches!(flag.long, "stripesize" | "chunksize");
-        let text = if is_of_volumes {
-            text.trim_start_matches('+')
-        } else {
-            text
-        };
-        if text.starts_with(['+', '-']) {
-            return Err(wrong("Size may not be relative/signed."));
-        }
-        let bytes = parse_size(text, unit).map_err(|error| wrong(why_no_size(text, &error)))?;
+        let bytes = parse_size(text.trim_start_matches('+'), unit);
+        let bytes = bytes.map_err(|_| {
+            let why = "Can't parse size argument.";
+            Error::syntax(format!("{why}\n{}", invalid(flag, text)))
+        })?;
         Ok(bytes.whole_sectors())
     });
     parsed.transpose()
-}
-
-/// Why a text is no size, in stock's words.
-fn why_no_size(text: &str, error: &lvm2::Error) -> &'static str {
-    if error.context.ends_with("is too large") {
-        "Size is too big (>=16EiB)."
-    } else if text.starts_with(|letter: char| letter.is_ascii_digit() || letter == '.') {
-        "Can't parse size argument."
-    } else {
-        "Size requires number argument."
-    }
 }
 
 /// The number behind a flag.

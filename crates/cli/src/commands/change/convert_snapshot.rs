@@ -2,7 +2,6 @@
 
 use ashlar::activate::Activator;
 use ashlar::apply::Question;
-use ashlar::apply::require_changeable;
 use lvm2::model::{LvId, Relations, VolumeGroup};
 use lvm2::plan::Message;
 use lvm2::plan::logical::{
@@ -11,6 +10,7 @@ use lvm2::plan::logical::{
 
 use super::activation::close;
 use super::arguments::{Choice, ZERO, choice, size};
+use super::groups::permitted;
 use super::lvcreate::SNAPSHOT;
 use super::volumes::{
     CHUNK_SIZE, TYPE, default_group, missing, path, require_group_name, require_name,
@@ -145,7 +145,7 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     let scan = work.scan()?;
     let found = scan.find_group(&group);
     let found = found.map_err(|error| missing_group(&group, &error))?;
-    require_changeable(found, &[]).map_err(|error| failed(&error))?;
+    permitted(found, &[])?;
     if found.model.lv_by_name(&store).is_none() {
         return Err(failed(&missing(&group, &store)));
     }

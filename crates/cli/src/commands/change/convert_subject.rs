@@ -1,11 +1,12 @@
 //! What `lvconvert` is asked to change: the volume by its name, and whether it is of a type for
 //! which what is asked is. All of this is said before anything else is wrong, as by stock.
 
-use ashlar::apply::{Tolerated, require_changeable};
+use ashlar::apply::Tolerated;
 
 use super::checksums::INTEGRITY;
 use super::convert_array::{CHUNK, REPLACE};
 use super::convert_reshape::MORE_STRIPES;
+use super::groups::permitted;
 use super::lvconvert::{MIRRORS, REPAIR, SPLIT, TRACK, not_permitted, present};
 use super::not_done;
 use super::volumes::{
@@ -59,7 +60,7 @@ pub(super) fn require_present(
     } else {
         &[]
     };
-    require_changeable(found, tolerated).map_err(|error| failed(&error))?;
+    permitted(found, tolerated)?;
     present(work, volume).map(drop)
 }
 

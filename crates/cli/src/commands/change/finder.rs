@@ -1,5 +1,6 @@
 //! Devices by what people call them.
 
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use ashlar::scan::{DeviceIndex, FoundVg, Member, PvIndex, Scan};
@@ -11,17 +12,30 @@ use super::pvcreate::require_allowed;
 #[derive(Debug, Clone)]
 pub(super) struct Finder {
     folder: Option<PathBuf>,
+    /// Whether `--devices` says which devices there are.
+    is_listed: bool,
 }
 
 impl Finder {
     /// One that takes paths to be meant from this folder; the process's own if `None`.
-    pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder }
+    pub(super) fn new(folder: Option<PathBuf>, is_listed: bool) -> Self {
+        Self { folder, is_listed }
     }
 
     /// The device that `name` means.
     pub(super) fn device(&self, scan: &Scan, name: &str) -> ashlar::Result<DeviceIndex> {
-        find_device(scan, self.folder.as_deref(), name)
+        let found = find_device(scan, self.folder.as_deref(), name);
+        found.map_err(|error| match self.unlisted(name) {
+            Some(why) => ashlar::Error::new(error.kind(), why),
+            None => error,
+        })
+    }
+
+    /// Why a block device cannot be used that is left out by `--devices`.
+    fn unlisted(&self, name: &str) -> Option<String> {
+        let found = std::fs::metadata(name).ok()?;
+        let is_left_out = self.is_listed && found.file_type().is_block_device();
+        is_left_out.then(|| format!("Cannot use {name}: device is not in devices list"))
     }
 
     /// The physical volume on the device that `name` means.
@@ -48,7 +62,7 @@ impl Finder {
     pub(super) fn tagged(&self, scan: &Scan, names: &[String]) -> Vec<String> {
         let mut all = Vec::new();
         for name in names {
-            let Some(tag) = name.strip_prefix('@') else {
+            let Some(tag) = name.strip_prefix('@').filter(|tag| !tag.is_empty()) else {
                 all.push(name.clone());
                 continue;
             };
@@ -68,7 +82,9 @@ impl Finder {
     /// Why there is no physical volume called `name`.
     pub(super) fn lack(&self, scan: &Scan, name: &str) -> String {
         match self.device(scan, name) {
-            Err(_) => format!("Cannot use {name}: device not found"),
+            Err(_) => self
+                .unlisted(name)
+                .unwrap_or_else(|| format!("Cannot use {name}: device not found")),
             Ok(device) => match require_allowed(scan, device) {
                 Err(error) => error.to_string(),
                 Ok(()) => format!("Failed to find physical volume \"{name}\"."),

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use ashlar::apply::{Tolerated, permit};
 use ashlar::scan::{FoundVg, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
+use lvm2::Uuid;
 use lvm2::model::PvId;
 use lvm2::model::name::wrongness;
 
 use super::finder::Finder;
 use super::pvresize::skipped_cluster;
-use super::selection::{About, Asked, asked};
-use super::work::Work;
+use super::selection::{About, Asked, SELECT, asked};
+use super::work::{Work, missing, not_processed};
 use crate::args::{Arguments, Error, Flag};
 
 /// `-a`
@@ -29,15 +31,32 @@ pub(super) enum Unnamed {
 pub(super) fn named(
     arguments: &Arguments,
     unnamed: Unnamed,
+    tolerated: &[Tolerated],
     work: &mut Work<'_>,
 ) -> Result<Vec<String>, Error> {
-    let criteria = match asked(arguments, About::Groups, work)? {
-        Asked::Operands => return operands(arguments, unnamed, unnamed, work),
-        Asked::Criteria(criteria) => criteria,
-        Asked::Help => return Ok(Vec::new()),
-    };
-    let names = operands(arguments, Unnamed::All, unnamed, work)?;
+    if !arguments.has(&SELECT) {
+        return operands(arguments, (unnamed, unnamed), tolerated, work);
+    }
+    let mut names = operands(arguments, (Unnamed::All, unnamed), tolerated, work)?;
     let scan = work.scan()?;
+    // Its turn will tell what cannot be changed: nobody asks whether it meets the criteria.
+    let is_met = |name: &String| {
+        let found = scan.find_group(name);
+        found.is_ok_and(|found| permit(found, tolerated).is_ok())
+    };
+    // Where groups are named, criteria are looked at before them.
+    let mut operands = arguments.operands().iter();
+    let by_name = operands.any(|operand| !operand.starts_with('@'));
+    let is_shown = by_name || arguments.value(&SELECT) == Some("help");
+    if !is_shown && !names.iter().any(is_met) {
+        return Ok(names);
+    }
+    let criteria = match asked(arguments, About::Groups, work)? {
+        Asked::Criteria(criteria) => criteria,
+        Asked::Operands | Asked::Help => return Ok(Vec::new()),
+    };
+    let mut all: Vec<String> = Vec::new();
+    all.extend(names.extract_if(.., |name| !is_met(name)));
     let met = criteria.groups(work.scan()?);
     // A name may be that of several groups, of which the criteria choose.
     let is_meant = |group: &&FoundVg| {
@@ -45,10 +64,7 @@ pub(super) fn named(
         met.contains(&group.uuid) && names.iter().any(|n| *n == group.name || *n == uuid)
     };
     let meant = scan.groups.iter().filter(is_meant);
-    let mut all: Vec<String> = meant.map(|group| unique(&scan, group)).collect();
-    // What is not there cannot meet criteria, and its turn will tell that.
-    let is_missing = |name: &String| scan.find_group(name).is_err_and(|error| is_absent(&error));
-    all.extend(names.into_iter().filter(is_missing));
+    all.extend(meant.map(|group| unique(&scan, group)));
     Ok(all)
 }
 
@@ -56,8 +72,8 @@ pub(super) fn named(
 /// some out of.
 fn operands(
     arguments: &Arguments,
-    unnamed: Unnamed,
-    of_all: Unnamed,
+    (unnamed, of_all): (Unnamed, Unnamed),
+    tolerated: &[Tolerated],
     work: &mut Work<'_>,
 ) -> Result<Vec<String>, Error> {
     require_no_names(arguments, &ALL)?;
@@ -99,10 +115,13 @@ fn operands(
             Some("") => return Err(Error::usage(format!("Skipping invalid tag: {operand}"))),
             Some(tag) => {
                 let scan = work.scan()?;
-                let tagged = scan
-                    .groups
-                    .iter()
-                    .filter(|group| group.model.tags.iter().any(|other| other == tag));
+                // Of what cannot be changed nobody asks for the tags: its turn will tell.
+                let is_told = |group: &FoundVg| {
+                    left_out(group, Unnamed::Nothing).is_none() && permit(group, tolerated).is_err()
+                };
+                let tagged = scan.groups.iter().filter(|group| {
+                    is_told(group) || group.model.tags.iter().any(|other| other == tag)
+                });
                 tagged.for_each(|group| push(&unique(&scan, group)));
             }
         }
@@ -122,6 +141,12 @@ pub(super) fn require_no_names(arguments: &Arguments, all: &Flag) -> Result<(), 
 
 /// Whether a group is not meant by "all": those of others, of which some are told.
 fn left_out(group: &FoundVg, of_all: Unnamed) -> Option<String> {
+    let is_exported = group.restrictions.contains(&Restriction::Exported);
+    others(group).or_else(|| (is_exported && of_all == Unnamed::All).then(String::new))
+}
+
+/// What is said of a group of others where it is not named.
+pub(super) fn others(group: &FoundVg) -> Option<String> {
     let name = &group.name;
     let mut restrictions = group.restrictions.iter();
     restrictions.find_map(|restriction| match restriction {
@@ -130,17 +155,59 @@ fn left_out(group: &FoundVg, of_all: Unnamed) -> Option<String> {
             "Cannot access VG {name} with system ID {system_id}: it belongs to that host"
         )),
         Restriction::Shared { .. } => Some(String::new()),
-        Restriction::Exported if of_all == Unnamed::All => Some(String::new()),
         _ => None,
     })
 }
 
-fn is_absent(error: &Failure) -> bool {
-    error.kind() == Kind::NotFound
+/// Why a group that is looked for cannot be changed.
+pub(super) fn require_changeable(scan: &Scan, name: &str) -> Result<(), Error> {
+    let found = scan
+        .find_group(name)
+        .map_err(|error| missing(name, &error))?;
+    permitted(found, &[])
+}
+
+/// The same of one that was found.
+pub(super) fn permitted(found: &FoundVg, tolerated: &[Tolerated]) -> Result<(), Error> {
+    let second = match others(found) {
+        Some(_) => String::new(),
+        None => format!("\n{}", not_processed(&found.name)),
+    };
+    permit(found, tolerated).map_err(|error| Error::failed(format!("{error}{second}")))
+}
+
+/// Says which of the groups cannot be changed: a command on physical volumes looks into all of
+/// them, as stock's does. Of those without one that is `meant`, what is damaged is not said.
+pub(super) fn tell_unchangeable(scan: &Scan, meant: &[Uuid], work: &mut Work<'_>) {
+    for group in &scan.groups {
+        let tolerated: &[Tolerated] = if meant.contains(&group.uuid) {
+            &[]
+        } else {
+            &[Tolerated::Disagreement, Tolerated::Unsound]
+        };
+        if group.restrictions.contains(&Restriction::Clustered) {
+            work.error(&skipped_cluster(&group.name));
+        } else if !group.restrictions.iter().any(is_silent)
+            && let Err(error) = permit(group, tolerated)
+        {
+            work.fail_later(&format!("{error}\n{}", not_processed(&group.name)));
+        }
+    }
+}
+
+/// Whether a restriction is why a group is left alone without a word.
+fn is_silent(restriction: &Restriction) -> bool {
+    matches!(
+        restriction,
+        Restriction::Foreign { .. }
+            | Restriction::Shared { .. }
+            | Restriction::Exported
+            | Restriction::DuplicatePvs
+    )
 }
 
 /// What names this group alone: its name, or its UUID where another group has the name, too.
-fn unique(scan: &Scan, group: &FoundVg) -> String {
+pub(super) fn unique(scan: &Scan, group: &FoundVg) -> String {
     if scan.groups_named(&group.name).count() == 1 {
         group.name.clone()
     } else {
@@ -148,8 +215,12 @@ fn unique(scan: &Scan, group: &FoundVg) -> String {
     }
 }
 
-/// The name of a group, without a folder of devices in front of it.
+/// The name of a group, without a folder of devices in front of it, and one slash for many.
 pub(super) fn plain(name: &str) -> &str {
+    let mut name = name;
+    while let Some(rest) = name.strip_prefix('/').filter(|rest| rest.starts_with('/')) {
+        name = rest;
+    }
     name.strip_prefix("/dev/").unwrap_or(name)
 }
 

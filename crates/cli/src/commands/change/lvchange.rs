@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ashlar::apply::{Tolerated, require_changeable};
+use ashlar::apply::Tolerated;
 use ashlar::scan::{FoundVg, Restriction};
 use lvm2::Uuid;
 use lvm2::model::Relations;
@@ -14,6 +14,7 @@ use super::activation::{
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, FORCE, refuse};
 use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
+use super::groups::permitted;
 use super::limits::changed_minor;
 use super::lvconvert::state;
 use super::not_done;
@@ -186,7 +187,7 @@ fn property_changes<'a>(
     changes.extend(read_ahead(arguments, work)?.map(AttributeChange::ReadAhead));
     changes.extend(skip(arguments)?.map(AttributeChange::Skip));
     changes.extend(autoactivation(arguments)?.map(AttributeChange::Autoactivation));
-    let profile = changed_profile(arguments, work)?;
+    let profile = changed_profile(arguments)?;
     changes.extend(profile.map(|profile| AttributeChange::Profile(profile.name())));
     changes.extend(removed.iter().map(|tag| AttributeChange::RemoveTag(tag)));
     changes.extend(added.iter().map(|tag| AttributeChange::AddTag(tag)));
@@ -220,7 +221,7 @@ fn retain_changeable(
     let groups: Vec<&FoundVg> = groups.collect();
     for found in groups {
         let group = found.name.clone();
-        let Err(error) = require_changeable(found, tolerated) else {
+        let Err(error) = permitted(found, tolerated) else {
             continue;
         };
         volumes.retain(|one| one.group != group);

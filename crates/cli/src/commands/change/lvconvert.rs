@@ -22,7 +22,6 @@ use super::limits::region_size;
 use super::lvcreate::{SNAPSHOT, mirror_log, refuse_types, unknown_type};
 use super::merging::{self, BACKGROUND, INTERVAL, merge_and_follow};
 use super::not_done;
-use super::profiles::profile;
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing,
@@ -229,7 +228,6 @@ impl Count {
 
 /// Converts the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    profile(arguments, work)?;
     if arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS) {
         return merging::merge(arguments, work);
     }

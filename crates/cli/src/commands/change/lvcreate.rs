@@ -1,6 +1,5 @@
 //! `lvcreate`: a new logical volume.
 
-use ashlar::apply::require_changeable;
 use lvm2::Sectors;
 use lvm2::model::name::{NameOf, validate};
 use lvm2::model::{LogicalVolume, RaidLevel, ReadAhead};
@@ -18,6 +17,7 @@ use super::arguments::{
 use super::arrays::{MAX_RATE, MIN_RATE, level, new_array};
 use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
+use super::groups::permitted;
 use super::limits::{new_minor, region_size};
 use super::new_snapshot::{Wanted, wanted};
 use super::not_done;
@@ -29,7 +29,7 @@ use super::volumes::{
     STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, path, permission, places,
     policy, read_ahead, require_name, size, skip, tags,
 };
-use super::work::{Work, failed, missing as missing_group, planned};
+use super::work::{Work, missing as missing_group, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, Kind, flags};
 
 /// As many stripes as LVM2 takes, and the smallest of its stripe sizes.
@@ -152,7 +152,6 @@ pub(super) const COMMAND: Command = Command {
 
 /// Makes the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let profile = profile(arguments, work)?;
     refuse_not_done(arguments, work)?;
     let snapshot = wanted(arguments)?;
     let (group, name) = match &snapshot {
@@ -174,7 +173,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         skip: skip(arguments)?.unwrap_or(Skip::No),
         autoactivation: autoactivation(arguments)?.unwrap_or(Autoactivation::Yes),
         tags: &tags,
-        profile,
+        profile: profile(arguments),
         zeroing: zeroing(arguments, work, permission)?,
         start: start(arguments)?,
         ..NewVolume::linear(size)
@@ -296,7 +295,7 @@ fn require_group(group: &str, work: &Work<'_>) -> Result<(), Error> {
     let scan = work.scan()?;
     let found = scan.find_group(group);
     let found = found.map_err(|error| missing_group(group, &error))?;
-    require_changeable(found, &[]).map_err(|error| failed(&error))
+    permitted(found, &[])
 }
 
 /// The same error, with stock's second one.

@@ -1,7 +1,7 @@
 //! `lvextend`, `lvreduce`, `lvresize`: another size for a volume.
 
 use ashlar::activate::Activator;
-use ashlar::apply::{Planned, require_changeable, shrunk_records};
+use ashlar::apply::{Planned, shrunk_records};
 use ashlar::scan::{FoundVg, Scan};
 use lvm2::Sectors;
 use lvm2::model::{LvId, VolumeGroup};
@@ -13,6 +13,7 @@ use super::arguments::{
 };
 use super::arrays::{AtWork, level};
 use super::file_system;
+use super::groups::permitted;
 use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
@@ -308,8 +309,8 @@ fn require_resizable(work: &Work<'_>, volume: &LvName, words: &[String]) -> Resu
     let scan = work.scan()?;
     let found = scan.find_group(&volume.vg);
     let found = found.map_err(|error| missing_group(&volume.vg, &error))?;
-    let checked = require_changeable(found, &[])
-        .and_then(|()| require_copies(found, &volume.lv, None))
+    permitted(found, &[])?;
+    let checked = require_copies(found, &volume.lv, None)
         .and_then(|()| places(&scan, found, &work.finder(), words));
     checked.map(drop).map_err(|error| failed(&error))
 }

@@ -11,7 +11,6 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use ashlar::apply::require_changeable;
 use ashlar::live::{Client, Merging, SnapshotInUse, any_owner};
 use ashlar::scan::{FoundVg, Options, Scan, scan};
 use lvm2::Uuid;
@@ -19,6 +18,7 @@ use lvm2::model::{LvId, Relations, SnapshotState};
 use lvm2::plan::logical::array_of;
 
 use super::arguments::interval;
+use super::groups::permitted;
 use super::lvconvert::MERGE_MIRRORS;
 use super::run::run;
 use super::volumes::{chosen, named_volumes};
@@ -81,7 +81,7 @@ pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
             continue;
         }
         let (found, id) = one.find(&scan).map_err(|error| failed(&error))?;
-        if let Err(error) = require_changeable(found, &[]) {
+        if let Err(error) = permitted(found, &[]) {
             refused.push(&one.group);
             work.fail_later(&error.to_string());
             continue;

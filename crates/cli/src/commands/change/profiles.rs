@@ -3,48 +3,20 @@
 //! What stands in such a file concerns volumes that are not made here, so that it is only checked
 //! and its name kept, as stock keeps it; a command under stock then uses it.
 
-use ashlar::host::ProfileKind;
-
-use super::work::Work;
+pub(super) use crate::args::flags::METADATA_PROFILE;
 use crate::args::{Arguments, Error, Flag, flags};
 
-/// `--metadataprofile`
-pub(super) const METADATA_PROFILE: Flag = Flag::value(
-    "metadataprofile",
-    "String",
-    "The profile that the group or volume keeps: NAME.profile in the folder config/profile_dir; \
-     so does --profile.",
-);
 /// `--detachprofile`
 pub(super) const DETACH_PROFILE: Flag = Flag::switch(
     "detachprofile",
     "The group or volume keeps no profile any more.",
 );
 
-/// The profile that is to be kept, if one is named.
-///
-/// # Errors
-///
-/// It is named twice, or is none.
-pub(super) fn profile<'a>(
-    arguments: &'a Arguments,
-    work: &Work<'_>,
-) -> Result<Option<&'a str>, Error> {
-    let name = match (
-        arguments.value(&METADATA_PROFILE),
-        arguments.value(&flags::PROFILE),
-    ) {
-        (Some(_), Some(_)) => {
-            let what = "Only one of --profile or  --metadataprofile allowed.";
-            return Err(Error::failed(what));
-        }
-        (one, other) => one.or(other),
-    };
-    let Some(name) = name else {
-        return Ok(None);
-    };
-    work.host().config.profile(ProfileKind::Metadata, name)?;
-    Ok(Some(name))
+/// The profile that is to be kept, if one is named; that there is such a one was seen to before the
+/// command began.
+pub(super) fn profile(arguments: &Arguments) -> Option<&str> {
+    let said = arguments.value(&METADATA_PROFILE);
+    said.or_else(|| arguments.value(&flags::PROFILE))
 }
 
 /// What becomes of the profile of what is changed.
@@ -70,11 +42,8 @@ impl<'a> ProfileChange<'a> {
 ///
 /// # Errors
 ///
-/// As above, and both are asked for.
-pub(super) fn changed_profile<'a>(
-    arguments: &'a Arguments,
-    work: &Work<'_>,
-) -> Result<Option<ProfileChange<'a>>, Error> {
+/// Both are asked for.
+pub(super) fn changed_profile(arguments: &Arguments) -> Result<Option<ProfileChange<'_>>, Error> {
     let is_detached = arguments.has(&DETACH_PROFILE);
     if is_detached && (arguments.has(&METADATA_PROFILE) || arguments.has(&flags::PROFILE)) {
         return Err(Error::usage(
@@ -84,5 +53,5 @@ pub(super) fn changed_profile<'a>(
     if is_detached {
         return Ok(Some(ProfileChange::Detached));
     }
-    Ok(profile(arguments, work)?.map(ProfileChange::Kept))
+    Ok(profile(arguments).map(ProfileChange::Kept))
 }

@@ -8,8 +8,8 @@ use lvm2::plan::physical::{Allocatable, PvAttribute, already, change_pv};
 use lvm2::plan::{Author, Change, HeaderEdit, Message};
 
 use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
-use super::groups::require_no_names;
-use super::pvresize::{changeable, gone, header, is_out_of_reach, request};
+use super::groups::{require_no_names, tell_unchangeable};
+use super::pvresize::{changeable, gone, header, out_of_reach, request};
 use super::run::run;
 use super::selection::{About, Asked, SELECT, asked};
 use super::work::{Lists, Work, planned};
@@ -63,15 +63,25 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     };
     let finder = work.finder();
     let (mut done, mut left) = (0, 0);
+    let mut meant = Vec::new();
     for name in &finder.tagged(&work.scan()?, &names) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
             Ok(index) => index,
             Err(why) => {
-                work.fail_later(&why);
+                if !arguments.operands().is_empty() {
+                    work.fail_later(&why);
+                }
                 continue;
             }
         };
+        if let Some(group) = out_of_reach(&scan, scan.pv(index)) {
+            meant.push(group);
+            if !arguments.operands().is_empty() {
+                work.fail_later(&gone(name).to_string());
+            }
+            continue;
+        }
         let request = request(work, &scan, scan.pv(index));
         let mut is_changed = false;
         let changed = work.change(&request, |scan, author| {
@@ -85,10 +95,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         if let Err(error) = changed {
             work.fail_later(&error.to_string());
             is_changed = false;
-            if is_out_of_reach(&scan, scan.pv(index)) {
-                work.error(&format!("Failed to find physical volume \"{name}\"."));
-                continue;
-            }
         }
         if is_changed {
             done += 1;
@@ -96,6 +102,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             left += 1;
         }
     }
+    tell_unchangeable(&work.scan()?, &meant, work);
     let plural = |count| if count == 1 { "" } else { "s" };
     work.note(&format!(
         "{done} physical volume{} changed / {left} physical volume{} not changed",
@@ -127,7 +134,10 @@ fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<Vec<Strin
         let (scan, finder) = (work.scan()?, work.finder());
         let met = criteria.pvs(work.scan()?);
         let name_of = |name: &String| finder.device(&scan, name).map(|at| &scan.device(at).name);
-        names.retain(|name| name_of(name).is_ok_and(|name| met.contains(name)));
+        // What is none meets nothing: its turn will tell.
+        names.retain(|name| {
+            finder.pv(&scan, name).is_err() || name_of(name).is_ok_and(|name| met.contains(name))
+        });
     }
     Ok(Some(names))
 }
@@ -158,10 +168,10 @@ fn require_known(scan: &Scan, pv: &FoundPv, force: usize) -> ashlar::Result<()> 
 fn attributes(arguments: &Arguments) -> Result<Vec<PvAttribute<'_>>, Error> {
     // In stock's order: the first that is refused is told.
     let mut all = Vec::new();
-    let removed = tags(arguments, &DEL_TAG)?;
-    all.extend(removed.into_iter().map(PvAttribute::RemoveTag));
     let added = tags(arguments, &ADD_TAG)?;
     all.extend(added.into_iter().map(PvAttribute::AddTag));
+    let removed = tags(arguments, &DEL_TAG)?;
+    all.extend(removed.into_iter().map(PvAttribute::RemoveTag));
     if let Some(wanted) = choice(arguments, &ALLOCATABLE)? {
         all.push(PvAttribute::Allocatable(match wanted {
             Choice::Yes => Allocatable::Yes,

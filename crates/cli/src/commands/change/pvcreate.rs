@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures, plan_device};
-use ashlar::scan::{Content, DeviceIndex, FoundPv, Scan};
+use ashlar::scan::{Content, DeviceIndex, Duplicate, FoundPv, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::VolumeGroup;
 use lvm2::ondisk::AreaUse;
@@ -58,11 +58,12 @@ pub(super) const COMMAND: Command = Command {
 
 /// Makes each device one, and goes on with the next where one is refused.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    if arguments.operands().is_empty() {
-        let what = "Please enter a physical volume path.";
-        return Err(Error::lacking(arguments.command(), what));
-    }
     let mut new = new_pv(arguments, work)?;
+    if arguments.has(&RESTORE_FILE) && arguments.has(&NO_RESTORE_FILE) {
+        return Err(Error::form(
+            "Command does not accept option combination: --norestorefile  with --restorefile ",
+        ));
+    }
     work.keep_devices_file(Lists::First)?;
     new.size = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
     let is_restored = arguments.has(&RESTORE_FILE) || arguments.has(&NO_RESTORE_FILE);
@@ -73,13 +74,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::usage("Can only set uuid on one volume at once"));
     }
     let uuid = arguments.value(&UUID).map(identity).transpose()?;
-    if new.size.is_some() {
-        for name in arguments.operands() {
-            work.warn(&format!(
-                "Faking size of PV {name}. Don't write outside real device."
-            ));
-        }
-    }
     match (uuid, arguments.value(&RESTORE_FILE)) {
         (Some(uuid), Some(file)) => as_in_backup(&mut new, uuid, &read(&work.path(file))?, file)?,
         (None, Some(_)) => return Err(Error::usage("--uuid is required with --restorefile")),
@@ -105,9 +99,21 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 uuid: uuid.unwrap_or_else(|| author.uuid()),
                 ..new
             };
+            let mut label = label(scan, device, &new)?;
+            let found = scan.device(device);
+            if force == 0
+                && new
+                    .size
+                    .is_some_and(|size| size != found.size.whole_sectors())
+            {
+                let name = &found.name;
+                label.layout.messages.push(Message::warning(format!(
+                    "Faking size of PV {name}. Don't write outside real device."
+                )));
+            }
             Ok(Planned {
                 questions: question.into_iter().collect(),
-                new: vec![label(scan, device, &new)?],
+                new: vec![label],
                 listed: vec![(device, new.uuid)],
                 ..Planned::default()
             })
@@ -155,7 +161,12 @@ pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> ashlar::Re
     let name = &scan.device(device).name;
     let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
         let error = ashlar::Error::from(error);
-        let what = format!("{name}: {error}");
+        let format = if error.to_string().starts_with("Size ") {
+            String::new()
+        } else {
+            format!("Format-specific initialisation of physical volume {name} failed.\n")
+        };
+        let what = format!("{name}: {error}\n{format}Failed to setup physical volume \"{name}\".");
         Failure::new(error.kind(), what)
     })?;
     layout.messages.push(Message::note(format!(
@@ -191,6 +202,10 @@ pub(super) fn permit(
     let Some(pv) = scan.physical_volumes.iter().find(|pv| pv.device == device) else {
         return Ok(None);
     };
+    if pv.duplicate != Duplicate::Unique {
+        let what = format!("Cannot use device {name} with duplicates.");
+        return Err(Failure::new(Kind::Refused, what));
+    }
     let refusal = format!("{name}: physical volume not initialized.");
     if let Some(group) = scan.group_behind(pv).filter(|_| tells_group(pv)) {
         if force < 2 {

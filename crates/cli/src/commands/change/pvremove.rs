@@ -37,8 +37,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     let force = match arguments.count(&FORCE) {
         0 => Force::None,
-        1 => Force::Once,
-        _ => Force::Twice,
+        // As in stock, three times is not twice.
+        2 => Force::Twice,
+        _ => Force::Once,
     };
     work.keep_devices_file(Lists::Nothing)?;
     let finder = work.finder();

@@ -1,6 +1,7 @@
 //! `pvresize`: physical volumes follow their devices.
 
-use ashlar::apply::{Planned, Question, Request};
+use ashlar::apply::{Planned, Question, Request, permit};
+use ashlar::live::any_owner;
 use ashlar::scan::{FoundPv, FoundVg, PvIndex, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::plan::physical::{PvSize, begin_room, moves, resize_pv, room_needed};
@@ -9,6 +10,7 @@ use lvm2::{Extents, Sectors, Uuid};
 
 use super::arguments::{CHANGE, pv_min_size, size};
 use super::finder::Finder;
+use super::groups::{tell_unchangeable, unique};
 use super::pvmove::{Next, follow_group, piece_max};
 use super::run::run;
 use super::work::{Work, failed, planned};
@@ -52,15 +54,13 @@ pub(super) const COMMAND: Command = Command {
 
 /// Resizes each, and says how many.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    if arguments.operands().is_empty() {
-        let what = "Please supply physical volume(s)";
-        return Err(Error::lacking(arguments.command(), what));
-    }
     let asked = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
     let least = pv_min_size(work);
     let piece = work.host().config.move_piece();
-    let finder = work.finder();
+    let (finder, sizes) = (work.finder(), (asked, least));
     let (mut done, mut left, mut begun) = (0, 0, 0);
+    let mut meant = Vec::new();
+    let is_asked_later = asks_later(work);
     for name in &finder.tagged(&work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
@@ -70,6 +70,15 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 continue;
             }
         };
+        if let Some(group) = out_of_reach(&scan, scan.pv(index)) {
+            meant.push(group);
+            work.fail_later(&gone(name).to_string());
+            continue;
+        }
+        if is_refused(&scan, scan.pv(index), sizes, work) {
+            left += 1;
+            continue;
+        }
         let request = request(work, &scan, scan.pv(index));
         let mut is_moved = false;
         let resized = work.change(&request, |scan, author| {
@@ -89,8 +98,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 }
                 None => orphan(pv, &device.name, size)?,
             };
+            let question = question(&device.name, size).filter(|_| is_asked_later);
             Ok(Planned {
-                questions: question(&device.name, size).into_iter().collect(),
+                questions: question.into_iter().collect(),
                 ..change
             })
         });
@@ -99,17 +109,14 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             Ok(_) => done += 1,
             Err(error) => {
                 work.fail_later(&error.to_string());
-                if is_out_of_reach(&scan, scan.pv(index)) {
-                    work.error(&format!("Failed to find physical volume \"{name}\"."));
-                } else {
-                    left += 1;
-                }
+                left += 1;
             }
         }
     }
     if begun > 0 && !work.is_shown() && !work.is_test() {
         return Ok(());
     }
+    tell_unchangeable(&work.scan()?, &meant, work);
     work.note(&format!(
         "{done} physical volume(s) resized or updated / {left} physical volume(s) not resized"
     ));
@@ -242,7 +249,7 @@ fn behind(
 /// A request that changes the group of a physical volume, or the volume if it has none.
 pub(super) fn request(work: &Work<'_>, scan: &Scan, pv: &FoundPv) -> Request {
     match scan.group_of(pv) {
-        Some(group) => work.request_of(&[&group.name]),
+        Some(group) => work.request_of(&[unique(scan, group)]),
         None => Request {
             changes_pvs: true,
             ..work.request()
@@ -274,12 +281,7 @@ fn orphan(pv: &FoundPv, name: &str, size: PvSize) -> ashlar::Result<Planned> {
         let what = format!("{name}: the size asked for is larger than the device");
         Failure::new(Kind::Refused, what)
     })?;
-    let pretending = (new != size.device).then(|| {
-        let (new, real) = (new.0, size.device.0);
-        Message::warning(format!(
-            "{name}: Pretending size is {new} not {real} sectors."
-        ))
-    });
+    let pretending = (new != size.device).then(|| Message::warning(pretending(name, size, new)));
     let changed = Message::note(format!("Physical volume \"{name}\" changed"));
     Ok(Planned::from(Change {
         headers: vec![header(pv.uuid, HeaderEdit::DeviceSize(bytes))],
@@ -324,11 +326,56 @@ pub(super) fn skipped_cluster(group: &str) -> String {
     )
 }
 
-/// Whether a physical volume is one of a group that may not be changed: stock does not find it
-/// then.
-pub(super) fn is_out_of_reach(scan: &Scan, pv: &FoundPv) -> bool {
-    let group = scan.group_of(pv);
-    group.is_some_and(|group| !group.restrictions.is_empty())
+/// The group of a physical volume that may not be changed: stock does not find it then.
+pub(super) fn out_of_reach(scan: &Scan, pv: &FoundPv) -> Option<Uuid> {
+    let group = scan.group_of(pv)?;
+    let is_copied = group.restrictions.contains(&Restriction::DuplicatePvs);
+    (!is_copied && permit(group, &[]).is_err()).then_some(group.uuid)
+}
+
+/// Whether another process may have to ask, or nobody: then the plan does.
+fn asks_later(work: &Work<'_>) -> bool {
+    work.is_shown() || any_owner()
+}
+
+/// Asks about a size that is smaller than the device, and refuses one that is less than the least.
+fn is_refused(
+    scan: &Scan,
+    pv: &FoundPv,
+    (asked, least): (Option<Sectors>, Sectors),
+    work: &mut Work<'_>,
+) -> bool {
+    let Some(asked) = asked else {
+        return false;
+    };
+    let device = scan.device(pv.device);
+    let name = &device.name;
+    let size = PvSize {
+        device: device.size.whole_sectors(),
+        asked: Some(asked),
+        least,
+    };
+    if let Some(question) = question(name, size).filter(|_| !asks_later(work))
+        && !work.agrees(&question.text)
+    {
+        work.fail_later(&question.refusal);
+        return true;
+    }
+    if asked >= least {
+        return false;
+    }
+    work.warn(&pretending(name, size, asked));
+    work.fail_later(&format!(
+        "Size must exceed minimum of {} sectors on PV {name}.",
+        least.0
+    ));
+    true
+}
+
+/// What is warned of where another size than the device's is used.
+fn pretending(name: &str, size: PvSize, new: Sectors) -> String {
+    let (new, real) = (new.0, size.device.0);
+    format!("{name}: Pretending size is {new} not {real} sectors.")
 }
 
 /// The header of a physical volume without a group is rewritten.

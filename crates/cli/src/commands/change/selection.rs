@@ -7,13 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ashlar::scan::{PvIndex, Scan};
 use lvm2::Uuid;
+use lvm2::model::PvId;
 
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
 use crate::commands::activity;
 use crate::output::fields;
 use crate::output::report::{Field, FieldGroup, Selection, SelectionError, Zone};
-use crate::output::{Row, Style, View};
+use crate::output::{Group, Row, Style, View};
 
 /// `-S`
 pub(super) const SELECT: Flag = Flag::value(
@@ -90,7 +91,7 @@ pub(super) fn asked(
     let of_pvs =
         about == About::Pvs || has(&[FieldGroup::Label, FieldGroup::Pv, FieldGroup::PvSegment]);
     let of_volumes = about == About::Volumes || of_segments || has(&FieldGroup::OF_VOLUMES);
-    if of_pvs && of_volumes {
+    if of_pvs && of_volumes && about != About::Pvs {
         return Err(Error::failed(
             "Can't select by fields of logical and of physical volumes at the same time.",
         ));
@@ -127,7 +128,7 @@ impl Criteria {
         for group in &view.groups {
             let row = Row::of_group(&view, group);
             for (id, _) in group.vg.pvs() {
-                if group.found(id).is_some() && self.is_met_by(row.with_pv(id)) {
+                if group.found(id).is_some() && self.is_met_by_pv(group, row.with_pv(id), id) {
                     met.push(view.pv_name(group, id).to_owned());
                 }
             }
@@ -168,6 +169,22 @@ impl Criteria {
             }
         }
         met
+    }
+
+    /// Whether one line about a physical volume meets them: where they are about volumes, too,
+    /// there is one for each run of its extents.
+    fn is_met_by_pv(&self, group: &Group, row: Row<'_>, pv: PvId) -> bool {
+        if !self.of_volumes {
+            return self.is_met_by(row);
+        }
+        group.pv_segments(pv).iter().any(|run| {
+            self.is_met_by(Row {
+                lv: run.used_by.map(|(lv, _)| lv),
+                segment: run.used_by.map(|(_, segment)| segment),
+                pv_segment: Some(*run),
+                ..row
+            })
+        })
     }
 
     fn is_met_by_volume(&self, row: Row<'_>, segments: usize) -> bool {

@@ -37,6 +37,7 @@ const TOLERATED: &[Tolerated] = &[
     Tolerated::Disagreement,
     Tolerated::Exported,
     Tolerated::ReadOnly,
+    Tolerated::UnknownSegments,
 ];
 
 /// `vgcfgrestore`

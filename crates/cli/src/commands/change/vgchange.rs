@@ -1,6 +1,7 @@
 //! `vgchange`: properties of groups.
 
 use ashlar::apply::{Planned, Question, Request, Tolerated, area_states};
+use lvm2::plan::Message;
 use lvm2::plan::group::{GroupAttribute, Resizing, change_group};
 use lvm2::plan::logical::Autoactivation;
 
@@ -16,8 +17,8 @@ use super::profiles::{DETACH_PROFILE, METADATA_PROFILE, changed_profile};
 use super::run::run;
 use super::selection::SELECT;
 use super::vgcreate::{
-    AUTOACTIVATION, COPIES, EXTENT_SIZE, LOCK_TYPE, MAX_LV as NEW_MAX_LV, MAX_PV, SYSTEM_ID,
-    allocation, copies, system_id,
+    AUTOACTIVATION, COPIES, EMPTY_SYSTEM_ID, EXTENT_SIZE, LOCK_TYPE, MAX_LV as NEW_MAX_LV, MAX_PV,
+    SYSTEM_ID, allocation, copies, system_id,
 };
 use super::volumes::IGNORE_SKIP;
 use super::work::{Work, inactive, missing, planned};
@@ -127,90 +128,110 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         work.error(what);
         return Ok(());
     }
+    let owner = Owner::of(arguments, work);
     let mut attributes = attributes(arguments)?;
-    let profile = changed_profile(arguments, work)?;
+    let profile = changed_profile(arguments)?;
     attributes.extend(profile.map(|profile| GroupAttribute::Profile(profile.name())));
+    attributes.extend(owner.iter().filter_map(Owner::attribute));
     let active = activation(arguments)?;
     let is_nothing = NOTHING_TO_DO.iter().any(|flag| arguments.has(flag));
     for flag in NOTHING_TO_DO.iter().filter(|flag| flag.long != "refresh") {
         choice(arguments, flag)?;
     }
-    require_alone(arguments, &attributes, active.is_some() || is_nothing)?;
-    let is_owned = arguments.has(&SYSTEM_ID);
-    if attributes.is_empty() && active.is_none() && !is_nothing && !is_owned {
-        return Err(nothing_asked(arguments));
+    if attributes.is_empty() && active.is_none() && !is_nothing && owner.is_none() {
+        return Err(Error::usage("Need one or more command options."));
     }
-    let names = named(arguments, Unnamed::All, work)?;
-    let own = work.host().config.system_id();
+    let mut tolerated = Vec::new();
+    if owner.is_none() && attributes.iter().all(is_about_nothing_else) {
+        tolerated.push(Tolerated::Absent);
+    }
+    let names = named(arguments, Unnamed::All, &tolerated, work)?;
     let is_renewed = attributes.contains(&GroupAttribute::NewUuid);
-    let new_id = system_id(arguments, work)
-        .map_err(|error| Error::failed(format!("{error}\nUnable to set system ID.")))?;
-    if let Some(id) = &new_id {
-        let id = Some(id.as_str()).filter(|id| !id.is_empty());
-        attributes.push(GroupAttribute::SystemId(id));
-    }
     let sysfs = work.host().sysfs.clone();
-    let asked = |group: &str| {
-        let id = new_id.as_deref()?;
-        (Some(id) != own.as_deref()).then(|| question(group, id))
-    };
     each(&names, work, |name, work| {
         if active.is_some() || is_nothing {
             attend(name, active, arguments, work)?;
         }
-        if attributes.is_empty() {
+        if attributes.is_empty() && owner.is_none() {
             return Ok(());
         }
-        let mut request = work.request_of(&[name]);
-        if new_id.is_some() {
-            warn_of_loss(name, own.is_none(), asked(name).is_some(), work);
-            request.tolerated.push(Tolerated::Foreign);
-        }
-        if is_renewed {
-            request = Request {
-                changes_pvs: true,
-                ..request
-            };
-        }
-        if attributes.iter().all(is_about_nothing_else) {
-            request.tolerated.push(Tolerated::Absent);
-        }
+        let request = Request {
+            changes_pvs: is_renewed,
+            tolerated: tolerated.clone(),
+            ..work.request_of(&[name])
+        };
         let changed = work.change(&request, |scan, author| {
             let found = scan.find_group(name)?;
             if is_renewed {
                 inactive(&sysfs, found)?;
             }
             let areas = area_states(scan, found);
-            let change = change_group(&found.model, &attributes, &areas, author);
-            Ok(Planned {
-                questions: asked(name).into_iter().collect(),
-                ..planned(change)?
-            })
+            let mut change = || planned(change_group(&found.model, &attributes, &areas, author));
+            match &owner {
+                Some(owner) => owner.told(&found.name, change),
+                None => change(),
+            }
         });
         changed.map(drop)
     });
     Ok(())
 }
 
-/// Says before the system ID of a group changes what that may mean.
-fn warn_of_loss(group: &str, has_none: bool, is_lost: bool, work: &mut Work<'_>) {
-    if has_none {
-        work.warn("No local system ID is set.");
-    }
-    if is_lost {
-        work.warn(&format!(
-            "Volume group {group} might become inaccessible from this machine."
-        ));
-    }
+/// Whose the groups become: what `--systemid` says.
+struct Owner {
+    /// The system ID, or why it is none.
+    id: Result<String, String>,
+    /// This machine's.
+    own: Option<String>,
 }
 
-fn nothing_asked(arguments: &Arguments) -> Error {
-    if arguments.has(&PV_COPIES) {
-        return Error::usage("Need one or more command options.");
+impl Owner {
+    fn of(arguments: &Arguments, work: &Work<'_>) -> Option<Self> {
+        let text = arguments.value(&SYSTEM_ID)?;
+        Some(Self {
+            id: system_id(text),
+            own: work.host().config.system_id(),
+        })
     }
-    let what = "Need 1 or more of -a, -l, -p, -s, -u, -x, --addtag, --deltag, --alloc, --systemid, \
-                --vgmetadatacopies or --setautoactivation.";
-    Error::lacking(arguments.command(), what)
+
+    fn attribute(&self) -> Option<GroupAttribute<'_>> {
+        let id = self.id.as_deref().ok()?;
+        let id = Some(id).filter(|id| !id.is_empty());
+        Some(GroupAttribute::SystemId(id))
+    }
+
+    /// The change of a group, with what is said and asked before.
+    fn told(
+        &self,
+        group: &str,
+        change: impl FnOnce() -> ashlar::Result<Planned>,
+    ) -> ashlar::Result<Planned> {
+        let refused = |why: String| ashlar::Error::new(ashlar::Kind::Request, why);
+        let id = match &self.id {
+            Ok(id) => id,
+            Err(why) => return Err(refused(format!("{why}\nUnable to set system ID."))),
+        };
+        let mut planned = change().map_err(|error| match id.as_str() {
+            "" => refused(format!("WARNING: {EMPTY_SYSTEM_ID}\n{error}")),
+            _ => error,
+        })?;
+        let mut warnings = Vec::new();
+        if id.is_empty() {
+            warnings.push(EMPTY_SYSTEM_ID.to_owned());
+        }
+        if self.own.is_none() {
+            warnings.push("No local system ID is set.".to_owned());
+        }
+        if Some(id) != self.own.as_ref() {
+            warnings.push(format!(
+                "Volume group {group} might become inaccessible from this machine."
+            ));
+            planned.questions.push(question(group, id));
+        }
+        let messages = &mut planned.change.messages;
+        messages.splice(0..0, warnings.into_iter().map(Message::warning));
+        Ok(planned)
+    }
 }
 
 /// What stock says where there is no lock manager, and ends well.
@@ -221,21 +242,6 @@ fn lacks_locks(arguments: &Arguments) -> Option<&'static str> {
     } else {
         "Using lock start and lock stop requires lvmlockd."
     })
-}
-
-/// Refuses `--systemid` beside other changes, and changes beside what changes no metadata.
-fn require_alone(
-    arguments: &Arguments,
-    attributes: &[GroupAttribute<'_>],
-    is_more: bool,
-) -> Result<(), Error> {
-    match arguments.value(&SYSTEM_ID) {
-        Some(id) if !attributes.is_empty() || is_more => Err(Error::form(format!(
-            "Command does not accept option: --{} {id}.",
-            SYSTEM_ID.long
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// What is asked before a group is given away.

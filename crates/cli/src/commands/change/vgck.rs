@@ -24,7 +24,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if let Some(what) = what {
         return Err(Error::form(format!("Command does not accept {what}.")));
     }
-    let names = named(arguments, Unnamed::Nothing, work)?;
+    let names = named(arguments, Unnamed::Nothing, &[], work)?;
     let keep = arguments.value(&KEEP);
     let finder = work.finder();
     each(&names, work, |name, work| {

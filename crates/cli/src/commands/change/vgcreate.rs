@@ -2,9 +2,10 @@
 
 use ashlar::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
 use ashlar::host::clean_system_id;
-use ashlar::scan::{DeviceIndex, PvIndex, Scan};
+use ashlar::scan::{DeviceIndex, Duplicate, PvIndex, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::AllocationPolicy;
+use lvm2::ondisk::PvUse;
 use lvm2::plan::Author;
 use lvm2::plan::group::{Member, MetadataCopies, NewGroup, create_group};
 use lvm2::plan::initialise::NewPv;
@@ -17,7 +18,7 @@ use super::arguments::{
 use super::finder::Finder;
 use super::groups::{plain, require_new_name};
 use super::profiles::{METADATA_PROFILE, profile};
-use super::pvcreate::{label, permit};
+use super::pvcreate::{label, permit, tells_group};
 use super::run::run;
 use super::work::{Lists, Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -125,15 +126,15 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let asked = (copies(arguments)?, choice(arguments, &AUTOACTIVATION)?);
     let (copies, autoactivation) = asked;
     let (max_lv, max_pv) = (number(arguments, &MAX_LV)?, number(arguments, &MAX_PV)?);
-    let profile = profile(arguments, work)?;
+    let profile = profile(arguments);
     refuse_shared(arguments)?;
+    let system_id = new_system_id(arguments, work)?;
     require_new_name(name).map_err(Error::usage)?;
     if arguments.value(&ALLOC) == Some("inherit") {
         let what = "Volume Group allocation policy cannot inherit from anything";
         return Err(Error::usage(what));
     }
     require_extent_size(extent_size)?;
-    let system_id = new_system_id(arguments, work)?;
     let template = NewGroup {
         extent_size: extent_size.unwrap_or_else(|| extent_size_default(work)),
         max_lv: max_lv.unwrap_or(0),
@@ -187,10 +188,12 @@ fn require_extent_size(size: Option<Sectors>) -> Result<(), Error> {
 /// The system ID that the group gets: what is said, or this machine's. Empty: it is said that it
 /// gets none.
 fn new_system_id(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<String>, Error> {
-    let Some(id) = system_id(arguments, work).map_err(Error::usage)? else {
+    let Some(text) = arguments.value(&SYSTEM_ID) else {
         return Ok(work.host().config.system_id());
     };
+    let id = system_id(text).map_err(Error::usage)?;
     if id.is_empty() {
+        work.warn(EMPTY_SYSTEM_ID);
         work.warn("A VG without a system ID allows unsafe access from other hosts.");
     }
     Ok(Some(id))
@@ -239,33 +242,11 @@ pub(super) fn joining(
         listed: Vec::new(),
         questions: Vec::new(),
     };
-    let lacks = |name: &&String| finder.device(scan, name).is_err();
-    if names.iter().any(|name| lacks(&name)) {
-        let missing = names.iter().filter(lacks);
-        let lines = missing.map(|name| format!("No device found for {name}."));
-        let what = format!(
-            "{}\nCommand requires all devices to be found. Name them with --devices if they are \
-             images, and see whether a filter hides them.",
-            lines.collect::<Vec<_>>().join("\n")
-        );
-        return Err(Failure::new(Kind::NotFound, what));
-    }
-    let pvs = names
-        .iter()
-        .filter_map(|name| Some((name, finder.pv(scan, name).ok()?)));
-    let refusals = pvs.filter_map(|(name, pv)| {
-        let error = free_member(scan, pv).err()?;
-        Some(taken(scan, pv, name, &error))
-    });
-    let refusals: Vec<Failure> = refusals.collect();
-    if let Some(first) = refusals.first() {
-        // Each of them is said, as by stock.
-        let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-        return Err(Failure::new(first.kind(), all.join("\n")));
-    }
+    require_joinable(scan, finder, names, force)?;
     for name in names {
         let device = finder.device(scan, name)?;
-        if let Ok(pv) = finder.pv(scan, name) {
+        let pv = finder.pv(scan, name).ok();
+        if let Some(pv) = pv.filter(|pv| !is_used(scan, *pv)) {
             let member = free_member(scan, pv)?;
             let is_named_twice = |other: &Member| other.header.uuid == member.header.uuid;
             if !joining.members.iter().any(is_named_twice) {
@@ -290,6 +271,48 @@ pub(super) fn joining(
         joining.new.push(label);
     }
     Ok(joining)
+}
+
+/// Fails where a device is not there or belongs to a group; each of them is said, as by stock.
+pub(super) fn require_joinable(
+    scan: &Scan,
+    finder: &Finder,
+    names: &[String],
+    force: usize,
+) -> ashlar::Result<()> {
+    let missing = names
+        .iter()
+        .filter_map(|name| finder.device(scan, name).err());
+    let mut lines: Vec<String> = missing.map(|error| error.to_string()).collect();
+    if !lines.is_empty() {
+        if lines.len() < names.len() {
+            lines.push("Command requires all devices to be found.".to_owned());
+        }
+        return Err(Failure::new(Kind::NotFound, lines.join("\n")));
+    }
+    let mut refusals = Vec::new();
+    for name in names {
+        let Ok(pv) = finder.pv(scan, name) else {
+            continue;
+        };
+        let found = scan.pv(pv);
+        let is_taken = found.duplicate == Duplicate::Unique && tells_group(found) && force < 2;
+        match free_member(scan, pv) {
+            Err(error) if is_taken => refusals.push(taken(scan, pv, name, &error)),
+            _ => refusals.extend(permit(scan, found.device, force).err()),
+        }
+    }
+    let Some(first) = refusals.first() else {
+        return Ok(());
+    };
+    let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+    Err(Failure::new(first.kind(), all.join("\n")))
+}
+
+/// Whether a physical volume is marked as one of a group, whatever is left of that.
+fn is_used(scan: &Scan, pv: PvIndex) -> bool {
+    let pv = scan.pv(pv);
+    scan.group_behind(pv).is_some() || pv.header.usage() == PvUse::Used
 }
 
 /// Why a physical volume cannot join, in stock's three sentences.
@@ -331,20 +354,13 @@ pub(super) fn allocation(arguments: &Arguments) -> Result<Option<AllocationPolic
 /// No system ID of a host that has a name of its own begins with it.
 const NO_NAME: &str = "localhost";
 
+/// What stock says of an empty system ID.
+pub(super) const EMPTY_SYSTEM_ID: &str = "Empty system ID supplied.";
+
 /// What `--systemid` says, without the letters that no system ID has.
-pub(super) fn system_id(
-    arguments: &Arguments,
-    work: &mut Work<'_>,
-) -> Result<Option<String>, String> {
-    let Some(text) = arguments.value(&SYSTEM_ID) else {
-        return Ok(None);
-    };
-    if text.is_empty() {
-        work.warn("Empty system ID supplied.");
-        return Ok(Some(String::new()));
-    }
+pub(super) fn system_id(text: &str) -> Result<String, String> {
     let id = clean_system_id(text);
-    if id.is_empty() {
+    if id.is_empty() && !text.is_empty() {
         return Err(format!("WARNING: Invalid system ID format: {text}"));
     }
     if id.starts_with(NO_NAME) {
@@ -352,7 +368,7 @@ pub(super) fn system_id(
             "WARNING: system ID may not begin with the string \"{NO_NAME}\"."
         ));
     }
-    Ok(Some(id))
+    Ok(id)
 }
 
 /// What `--vgmetadatacopies` says.

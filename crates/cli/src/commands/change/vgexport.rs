@@ -44,7 +44,7 @@ pub(super) const IMPORT: Command = Command {
 
 /// Exports each.
 pub(super) fn export(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let names = chosen(arguments, work, |is_exported| !is_exported)?;
+    let names = chosen(arguments, &[], work, |is_exported| !is_exported)?;
     let sysfs = work.host().sysfs.clone();
     each(&names, work, |name, work| {
         let request = work.request_of(&[name]);
@@ -76,13 +76,13 @@ fn require_inactive(name: &str, work: &Work<'_>) -> Result<(), Error> {
 
 /// Imports each.
 pub(super) fn import(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let names = chosen(arguments, work, |_| true)?;
     let system_id = work.host().config.system_id();
     let mut tolerated = vec![Tolerated::Exported];
     if arguments.has(&FORCE) {
         tolerated.push(Tolerated::Missing);
         work.warn("Volume groups with missing PVs will be imported with --force.");
     }
+    let names = chosen(arguments, &tolerated, work, |_| true)?;
     each(&names, work, |name, work| {
         let request = Request {
             tolerated: tolerated.clone(),
@@ -100,10 +100,11 @@ pub(super) fn import(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
 /// The groups that are named; of all, those that fit, exported or not.
 fn chosen(
     arguments: &Arguments,
+    tolerated: &[Tolerated],
     work: &mut Work<'_>,
     wanted: impl Fn(bool) -> bool,
 ) -> Result<Vec<String>, Error> {
-    let names = named(arguments, Unnamed::Nothing, work)?;
+    let names = named(arguments, Unnamed::Nothing, tolerated, work)?;
     if !arguments.has(&ALL) {
         return Ok(names);
     }

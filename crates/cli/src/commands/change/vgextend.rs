@@ -1,13 +1,19 @@
 //! `vgextend`: more physical volumes for a group.
 
+use std::collections::BTreeSet;
+
 use ashlar::apply::{Planned, Request, Tolerated, area_states};
+use ashlar::scan::{FoundVg, Scan};
+use lvm2::model::PvFlag;
 use lvm2::plan::group::{extend_group, restore_missing};
+use lvm2::plan::{Author, Message};
 
 use super::arguments::{CHANGE, FORCE, NEW_PV, new_pv};
-use super::groups::{members, plain};
+use super::finder::Finder;
+use super::groups::plain;
 use super::run::run;
-use super::vgcreate::joining;
-use super::work::{Lists, Work, planned};
+use super::vgcreate::{joining, require_joinable};
+use super::work::{Lists, Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const RESTORE_MISSING: Flag = Flag::switch(
@@ -43,6 +49,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     let group = plain(group);
     let finder = work.finder();
+    let new_pv = new_pv(arguments, work)?;
     if arguments.has(&RESTORE_MISSING) {
         let request = Request {
             tolerated: vec![Tolerated::Missing],
@@ -50,12 +57,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         };
         work.change(&request, |scan, author| {
             let found = scan.find_group(group)?;
-            let pvs = members(scan, found, &finder, devices)?;
-            planned(restore_missing(&found.model, &pvs, author))
+            restored(scan, found, &finder, devices, author)
         })?;
         return Ok(());
     }
-    let new_pv = new_pv(arguments, work)?;
     work.keep_devices_file(Lists::More)?;
     let force = arguments.count(&FORCE);
     let request = Request {
@@ -63,8 +68,14 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         tolerated: vec![Tolerated::Absent],
         ..work.request_of(&[group])
     };
-    work.change(&request, |scan, author| {
+    let made = work.change(&request, |scan, author| {
         let found = scan.find_group(group)?;
+        for name in devices {
+            if finder.member(scan, found, name).is_some() {
+                let what = format!("Physical volume '{name}' is already in volume group '{group}'");
+                return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
+            }
+        }
         let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
         let areas = area_states(scan, found);
         let change = extend_group(&found.model, &joining.members, &areas, author);
@@ -74,6 +85,41 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             listed: joining.listed,
             ..planned(change)?
         })
+    });
+    // What is wrong with a device is said before what is wrong with a group.
+    made.map_err(|error| {
+        let refused = work.scan().ok().and_then(|scan| {
+            let joinable = require_joinable(&scan, &work.finder(), devices, force);
+            joinable.err()
+        });
+        refused.map_or(error, |refused| failed(&refused))
     })?;
     Ok(())
+}
+
+/// Takes back those of the devices that were missing; what is wrong with the others is said.
+fn restored(
+    scan: &Scan,
+    found: &FoundVg,
+    finder: &Finder,
+    devices: &[String],
+    author: &mut Author<'_>,
+) -> ashlar::Result<Planned> {
+    let (vg, mut pvs, mut others) = (&found.model, BTreeSet::new(), Vec::new());
+    for name in devices {
+        match finder.member(scan, found, name) {
+            Some(pv) if vg.pv(pv).flags.has(PvFlag::Missing) => drop(pvs.insert(pv)),
+            Some(_) => others.push(format!("PV {name} was not missing in VG {}", vg.name)),
+            None => others.push(format!("PV {name} not found in VG {}", vg.name)),
+        }
+    }
+    if pvs.is_empty() {
+        let warnings = others.iter().map(|why| format!("WARNING: {why}\n"));
+        let what = format!("{}No PV has been restored.", warnings.collect::<String>());
+        return Err(ashlar::Error::new(ashlar::Kind::Request, what));
+    }
+    let mut restored = planned(restore_missing(vg, &pvs, author))?;
+    let warnings = others.iter().map(Message::warning);
+    restored.change.messages.splice(0..0, warnings);
+    Ok(restored)
 }

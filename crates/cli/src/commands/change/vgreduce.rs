@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use ashlar::activate::current_images;
 use ashlar::apply::{Planned, Request, Tolerated, area_states};
-use ashlar::scan::FoundVg;
+use ashlar::scan::{FoundVg, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::{PvFlag, PvId};
 use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial};
 use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
-use super::groups::plain;
+use super::finder::Finder;
+use super::groups::{others, plain, require_changeable};
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
 use super::pvresize::changeable;
 use super::run::run;
@@ -72,31 +73,46 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::lacking(arguments.command(), what));
     };
     let group = plain(group);
-    let is_all = arguments.has(&ALL) || arguments.has(&REMOVE_MISSING);
-    if let (true, [name, ..]) = (is_all, devices) {
-        let what = format!("Command does not accept argument: {name}.");
-        return Err(Error::form(what));
-    }
     if arguments.has(&REMOVE_MISSING) {
         return missing(arguments, group, work);
     }
     let finder = work.finder();
-    let devices = if arguments.has(&ALL) {
-        all_devices(group, work)?
-    } else if devices.is_empty() {
-        let what = "Please enter physical volume paths, or option -a.";
-        return Err(Error::lacking(arguments.command(), what));
-    } else {
-        finder.tagged(&work.scan()?, devices)
-    };
+    let scan = work.scan()?;
+    let mut devices = finder.tagged(&scan, devices);
+    devices.retain(|name| {
+        let is_there = finder.device(&scan, name).is_ok();
+        if !is_there {
+            work.fail_later(&finder.lack(&scan, name));
+        }
+        is_there
+    });
+    if let Some(why) = scan.find_group(group).ok().and_then(others)
+        && arguments.has(&ALL)
+    {
+        work.error(&why);
+        return Ok(());
+    }
+    if let Err(why) = require_changeable(&scan, group) {
+        work.fail_later(&why.to_string());
+        for name in &devices {
+            work.error(&out_of(group, name, &scan, &finder));
+        }
+        return Ok(());
+    }
+    if arguments.has(&ALL) {
+        devices = all_devices(group, work)?;
+    }
     let request = Request {
         changes_pvs: true,
         ..work.request_of(&[group])
     };
     for name in &devices {
         let scan = work.scan()?;
-        if let Err(why) = changeable(&scan, &finder, name) {
-            work.fail_later(&why);
+        let is_member = scan
+            .find_group(group)
+            .is_ok_and(|found| finder.member(&scan, found, name).is_some());
+        if !is_member {
+            work.fail_later(&out_of(group, name, &scan, &finder));
             continue;
         }
         let changed = work.change(&request, |scan, author| {
@@ -113,6 +129,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Why a device is not taken out of a group.
+fn out_of(group: &str, name: &str, scan: &Scan, finder: &Finder) -> String {
+    let pv = finder.pv(scan, name).ok();
+    let own = pv.and_then(|pv| scan.group_of(scan.pv(pv)));
+    let is_own = own.is_some_and(|own| own.name == group);
+    match changeable(scan, finder, name) {
+        Err(why) if is_own || pv.is_none() => why,
+        _ => format!("Failed to find physical volume \"{name}\"."),
+    }
 }
 
 /// The devices that `-a` means: those that are in use are refused one by one.

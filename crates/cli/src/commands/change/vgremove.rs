@@ -31,13 +31,14 @@ pub(super) const COMMAND: Command = Command {
 
 /// Removes each.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let names = named(arguments, Unnamed::Nothing, work)?;
+    let tolerated = vec![Tolerated::Absent];
+    let names = named(arguments, Unnamed::Nothing, &tolerated, work)?;
     let is_forced = arguments.has(&FORCE);
     each(&names, work, |name, work| {
         let is_asked = end(name, arguments, work)?;
         let request = Request {
             changes_pvs: true,
-            tolerated: vec![Tolerated::Absent],
+            tolerated: tolerated.clone(),
             ..work.request_of(&[name])
         };
         work.change(&request, |scan, _| {
@@ -61,7 +62,7 @@ fn question(found: &FoundVg) -> Option<Question> {
     let visible = vg.lvs().filter(|(id, _)| relations.is_visible(vg, *id));
     let count = visible.count();
     let missing = found.members.iter();
-    let missing = missing.filter(|member| member.presence.found().is_none());
+    let missing = missing.filter(|member| member.presence.usable().is_none());
     let warning = match missing.count() {
         0 => String::new(),
         missing => format!(

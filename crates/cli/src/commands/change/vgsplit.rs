@@ -1,6 +1,7 @@
 //! `vgsplit` and `vgmerge`: one group becomes two, two become one.
 
-use ashlar::apply::Request;
+use ashlar::apply::{Request, permit};
+use ashlar::scan::Scan;
 use lvm2::model::name::wrongness;
 use lvm2::plan::group::{NewGroupSettings, SplitInto, SplitOff, merge_groups, split_group};
 
@@ -8,7 +9,7 @@ use super::arguments::{ALLOC, CHANGE, METADATA_TYPE, POOL_SPARE, number};
 use super::groups::{members, plain};
 use super::run::run;
 use super::vgcreate::{COPIES, MAX_LV, MAX_PV, allocation, copies};
-use super::work::{Work, planned};
+use super::work::{Work, failed, missing, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, Kind, Target, flags, split_target};
 
 const NAME: Flag = Flag::value(
@@ -58,27 +59,15 @@ pub(super) const MERGE: Command = Command {
 
 /// Splits.
 pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let command = arguments.command();
     let [from, to, devices @ ..] = arguments.operands() else {
         let what = "Existing VG, new VG and physical volumes required.";
-        return Err(Error::lacking(command, what));
+        return Err(Error::lacking(arguments.command(), what));
     };
     let (from, to) = (plain(from), plain(to));
     let volume = arguments.value(&NAME).map(|name| match split_target(name) {
         Target::Lv(name) => name.lv,
         Target::Vg(name) | Target::Tag(name) => name,
     });
-    match (&volume, devices) {
-        (None, []) => {
-            let what = "Physical volumes, or -n and a volume, required.";
-            return Err(Error::lacking(command, what));
-        }
-        (Some(_), [name, ..]) => {
-            let what = format!("Command does not accept argument: {name}.");
-            return Err(Error::form(what));
-        }
-        _ => {}
-    }
     let asked = NewGroupSettings {
         max_lv: number(arguments, &MAX_LV)?,
         max_pv: number(arguments, &MAX_PV)?,
@@ -101,7 +90,9 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         changes_pvs: true,
         ..work.request_of(&[from, to])
     };
-    let exists = work.scan_for(&request)?.groups_named(to).next().is_some();
+    let scan = work.scan_for(&request)?;
+    let exists = scan.groups_named(to).next().is_some();
+    require_read(&scan, &[from, to][..1 + usize::from(exists)], to)?;
     if !exists {
         request.new_group = request.groups.pop();
     } else if NEW_GROUP.iter().any(|flag| arguments.has(flag)) {
@@ -123,8 +114,17 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
             SplitInto::New(to, asked)
         };
         planned(split_group(&found.model, into, off, author))
-    })
-    .map_err(|error| unread(error, Some(to)))?;
+    })?;
+    Ok(())
+}
+
+/// Fails where one of the groups cannot be changed, in the words for the one that is split off.
+fn require_read(scan: &Scan, names: &[&str], to: &str) -> Result<(), Error> {
+    for name in names {
+        let found = scan.find_group(name).map_err(|error| missing(name, &error));
+        let usable = found.and_then(|found| permit(found, &[]).map_err(|error| failed(&error)));
+        usable.map_err(|error| unread(error, Some(to)))?;
+    }
     Ok(())
 }
 
@@ -138,9 +138,7 @@ fn unread(error: Error, to: Option<&str>) -> Error {
     let is_other = |line: &&str| !line.starts_with("Cannot process volume group");
     let mut lines: Vec<&str> = text.lines().filter(is_other).collect();
     let other = to.map(|to| format!("Failed to read VG {to}."));
-    if let (true, Some(other)) = (lines.len() < text.lines().count(), &other) {
-        lines.push(other);
-    }
+    lines.extend(other.as_deref());
     Error::failed(lines.join("\n"))
 }
 
@@ -164,7 +162,8 @@ pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         }
         let request = Request {
             changes_pvs: true,
-            ..work.request_of(&[to, from])
+            // As in stock, they are looked at in the order of their names.
+            ..work.request_of(&[to.min(from), to.max(from)])
         };
         work.change(&request, |scan, author| {
             let (to, from) = (scan.find_group(to)?, scan.find_group(from)?);

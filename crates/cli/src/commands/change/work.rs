@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
     pub(super) fn scan_for(&mut self, request: &Request) -> Result<Scan, Error> {
         if self.caller.hooks.is_some() {
             let locks = stock_locks(&self.host, request, self.listing.is_some());
-            let locks = locks.map_err(|error| named_in(request, &error))?;
+            let locks = locks.map_err(|error| named_in(request, &error, None))?;
             self.locked = Some(locks);
             self.looked.take();
         }
@@ -273,13 +273,15 @@ impl<'a> Work<'a> {
         match self.purpose {
             Purpose::Change => {
                 let made = session.change(request, &mut plan);
-                let made = made.map_err(|error| named_in(request, &error))?;
+                let refused = session.refused.take();
+                let made = made.map_err(|error| named_in(request, &error, refused))?;
                 self.changes += 1;
                 Ok(Some(made))
             }
             Purpose::Show => {
                 let shown = session.preview(request, &mut plan);
-                let shown = shown.map_err(|error| named_in(request, &error))?;
+                let refused = session.refused.take();
+                let shown = shown.map_err(|error| named_in(request, &error, refused))?;
                 self.shown.push(shown);
                 Ok(None)
             }
@@ -299,7 +301,8 @@ impl<'a> Work<'a> {
         let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
         session.looked.clone_from(&self.looked.borrow());
         let shown = session.preview(request, &mut plan);
-        shown.map_err(|error| named_in(request, &error))
+        let refused = session.refused.take();
+        shown.map_err(|error| named_in(request, &error, refused))
     }
 
     /// Keeps a plan to be shown.
@@ -428,7 +431,10 @@ impl<'a> Work<'a> {
 
     /// A finder of devices that can go into a plan.
     pub(super) fn finder(&self) -> Finder {
-        Finder::new(self.caller.folder.clone())
+        Finder::new(
+            self.caller.folder.clone(),
+            matches!(self.source, DeviceSource::Listed(_)),
+        )
     }
 
     /// A path as the caller means it.
@@ -630,14 +636,33 @@ pub(super) fn planned(change: lvm2::Result<Change>) -> ashlar::Result<Planned> {
     Ok(Planned::from(change?))
 }
 
-/// A failure of a request; where its group is not there, with stock's second sentence.
-fn named_in(request: &Request, error: &ashlar::Error) -> Error {
+/// Commands that look for all of their groups before they begin with one.
+const OF_SEVERAL: &[&str] = &["vgmerge", "vgsplit", "vgrename", "vgcfgrestore"];
+
+/// A failure of a request; where its group is not there or may not be changed, with stock's second
+/// sentence.
+fn named_in(request: &Request, error: &ashlar::Error, refused: Option<String>) -> Error {
     let text = error.to_string();
     let mut groups = request.groups.iter();
     match groups.find(|name| text.starts_with(&format!("Volume group \"{name}\" not"))) {
         Some(name) => missing(name, error),
-        None => failed(error),
+        None => match refused {
+            Some(name) if !is_of_several(&request.command) => {
+                Error::failed(format!("{text}\n{}", not_processed(&name)))
+            }
+            _ => failed(error),
+        },
     }
+}
+
+fn is_of_several(line: &str) -> bool {
+    let command = line.split(' ').next();
+    command.is_some_and(|command| OF_SEVERAL.contains(&command))
+}
+
+/// Stock's second sentence about a group that is not changed.
+pub(super) fn not_processed(name: &str) -> String {
+    format!("Cannot process volume group {name}")
 }
 
 /// Why a group is not found; where it is not there, with stock's second sentence.
@@ -646,15 +671,18 @@ pub(super) fn missing(name: &str, error: &ashlar::Error) -> Error {
         return failed(error);
     }
     let (why, hint) = if wrongness(name).is_some() {
-        (
-            format!("Volume group name \"{name}\" has invalid characters."),
-            "",
-        )
+        ("has invalid characters.", "")
     } else {
-        let hint = "\nSee vgs, and name its devices with --devices if it is in images.";
-        (format!("Volume group \"{name}\" not found"), hint)
+        let hint = ": see vgs, and name its devices with --devices if it is in images";
+        ("not found", hint)
     };
-    Error::failed(format!("{why}\nCannot process volume group {name}{hint}"))
+    let called = if hint.is_empty() {
+        "Volume group name"
+    } else {
+        "Volume group"
+    };
+    let second = not_processed(name);
+    Error::failed(format!("{called} \"{name}\" {why}\n{second}{hint}"))
 }
 
 /// What the library could not do, as a failure of the command.

@@ -191,7 +191,7 @@ pub fn still_partial(vg: &VolumeGroup) -> Option<String> {
     let losses = losses(vg, &gone).sentence()?;
     Some(format!(
         "There are still partial LVs in VG {}.\nTo remove them unconditionally use: vgreduce \
-         --removemissing --force.\nThat does for good: {losses}.\nTo remove them \
+         --removemissing --force. That does for good: {losses}.\nTo remove them \
          unconditionally from mirror LVs use: vgreduce --removemissing --mirrorsonly --force.",
         vg.name
     ))
@@ -243,6 +243,14 @@ fn give_up(draft: &mut Draft, gone: &BTreeSet<PvId>) -> Result<()> {
     Ok(())
 }
 
+/// What stock says before it removes what is empty, and leaves the rest.
+const EMPTY_GO: &str = "Proceeding to remove empty missing PVs.";
+
+fn needs_repair(vg: &VolumeGroup, lv: LvId) -> String {
+    let name = vg.lv(lv).name();
+    format!("Partial LV {name} needs to be repaired or removed.")
+}
+
 /// Takes out the physical volumes on which nothing stands any more, and calls the others missing.
 fn leave(draft: &mut Draft, gone: &BTreeSet<PvId>, missing: &BTreeSet<PvId>) -> Result<()> {
     let map = AllocationMap::of(&draft.vg);
@@ -256,13 +264,18 @@ fn leave(draft: &mut Draft, gone: &BTreeSet<PvId>, missing: &BTreeSet<PvId>) -> 
     if !left.is_empty() && free.is_empty() && freed_nothing(draft) {
         let what = still_partial(&draft.vg);
         let short = || format!("There are still partial LVs in VG {}.", draft.vg.name);
-        return Err(refused(what.unwrap_or_else(short)));
+        let mut lines: Vec<String> = left.iter().map(|lv| needs_repair(&draft.vg, *lv)).collect();
+        lines.push(EMPTY_GO.to_owned());
+        let warnings = lines.iter().map(|line| format!("WARNING: {line}\n"));
+        let warnings: String = warnings.collect();
+        return Err(refused(format!("{warnings}{}", what.unwrap_or_else(short))));
+    }
+    if !left.is_empty() {
+        draft.warn(EMPTY_GO);
     }
     for lv in &left {
-        let name = draft.vg.lv(*lv).name().to_owned();
-        draft.warn(format!(
-            "Partial LV {name} needs to be repaired or removed."
-        ));
+        let warning = needs_repair(&draft.vg, *lv);
+        draft.warn(warning);
     }
     for pv in free {
         draft.note(format!(

@@ -32,7 +32,7 @@ pub fn remove_group(vg: &VolumeGroup, along: VolumesOf) -> Result<Change> {
     }
     for id in visible {
         if draft.vg.lvs().any(|(other, _)| other == id) {
-            logical::remove(&mut draft, id, Along::Snapshots)?;
+            logical::remove(&mut draft, id, Along::Everything)?;
         }
     }
     let mut messages = draft.messages;

@@ -9,6 +9,8 @@ use lvm2::plan::physical::{Move, MoveMode, MoveRequest, abort_move, begin_move, 
 use lvm2::{Extents, Sectors, Uuid};
 
 use super::super::finder::Finder;
+use super::super::groups::tell_unchangeable;
+use super::super::pvresize::{changeable, gone, out_of_reach};
 use super::super::volumes::{places, policy};
 use super::super::work::{Work, planned};
 use super::command::{ABORT, ATOMIC, NAME};
@@ -27,7 +29,13 @@ pub(in crate::commands::change) fn handler(
         return Ok(());
     };
     let finder = work.finder();
-    let group = group_of(&scan, &finder, source)?;
+    let group = match group_of(&scan, &finder, source) {
+        Ok(group) => group,
+        Err(why) => {
+            tell_unchangeable(&scan, &[], work);
+            return Err(why);
+        }
+    };
     if arguments.has(&ABORT) {
         return abort(work, &group.name, |scan, group| {
             let pv = finder.member(scan, group, plain(source));
@@ -44,6 +52,10 @@ pub(in crate::commands::change) fn handler(
             work.error("Ignoring remaining command line arguments.");
         }
         return Ok(());
+    }
+    if let Err(why) = require_changeable(&scan, &finder, source) {
+        tell_unchangeable(&scan, &[group.uuid], work);
+        return Err(why);
     }
     let policy = policy(arguments)?;
     let piece = work.host().config.move_piece();
@@ -105,6 +117,16 @@ fn group_of<'a>(scan: &'a Scan, finder: &Finder, source: &str) -> Result<&'a Fou
             "Physical volume {name} is in no volume group: nothing lies on it."
         ))
     })
+}
+
+/// Fails where the group of a physical volume cannot be changed: stock finds none there.
+fn require_changeable(scan: &Scan, finder: &Finder, source: &str) -> Result<(), Error> {
+    let name = plain(source);
+    let found = changeable(scan, finder, name).map_err(Error::usage)?;
+    match out_of_reach(scan, scan.pv(found)) {
+        Some(_) => Err(Error::usage(gone(name).to_string())),
+        None => Ok(()),
+    }
 }
 
 fn is_under_way(scan: &Scan, finder: &Finder, group: &FoundVg, source: &str) -> bool {

@@ -74,6 +74,7 @@ pub fn track_copy(
     let flags = &mut draft.vg.lv_mut(image).flags;
     flags.insert(LvFlag::Visible);
     flags.remove(LvFlag::Write);
+    flags.remove(LvFlag::WriteLocked);
     assert!(
         draft.vg.lv(image).is_set_aside(),
         "it is read, and not written"
