@@ -46,6 +46,7 @@ mod moves;
 mod names;
 mod nbd;
 mod network;
+mod nodes;
 mod origins;
 mod outside;
 mod owner;

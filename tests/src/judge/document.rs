@@ -21,7 +21,9 @@ const BESIDE: &[&str] = &[
     "A loop device with a partition table has partitions, whether or not the kernel reads the \
      table: `pvcreate` refuses the whole device, and wipes no table.",
     "`dmsetup` lists nothing, for there is no device-mapper. `lv_kernel_*` are those of loop \
-     devices, and names in `/dev/mapper` are links to these; `ashlar owners` says who holds them.",
+     devices, and names in `/dev/mapper` are links to these; `ashlar nodes` shows them, \
+     with the tables and the status that `dmsetup` would show, and `ashlar owners` who holds \
+     them.",
     "While a mirror gets another copy there is no layer `_mimagetmp_N`: the copy is filled in its \
      place.",
     "Fields and letters are those of 2.03.16: `vg_attr` has six, as there. `--fs` of later \

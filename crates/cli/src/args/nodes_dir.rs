@@ -64,7 +64,7 @@ pub(crate) fn apply(command: &str, arguments: &mut Arguments, dir: &Path) {
         (
             "lvs" | "lvdisplay" | "lvchange" | "lvremove" | "lvrename" | "vgs" | "vgdisplay"
             | "vgchange" | "vgck" | "vgremove" | "vgexport" | "vgimport" | "vgmknodes"
-            | "vgcfgbackup" | "vgcfgrestore" | "vgrename" | "vgmerge",
+            | "vgcfgbackup" | "vgcfgrestore" | "vgrename" | "vgmerge" | "nodes",
             count,
         ) => count,
         (

@@ -2,7 +2,7 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, devtypes, explain, facts, fullreport, help, history,
-    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvs, lvscan, md, obsolete, owners,
+    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvs, lvscan, md, nodes, obsolete, owners,
     pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync, vgcfgbackup,
     vgdisplay, vgimportclone, vgimportdevices, vgmknodes, vgs, vgscan,
 };
@@ -44,6 +44,7 @@ const USING: &[&Command] = &[
     &run::COMMAND,
     &serve::COMMAND,
     &owners::COMMAND,
+    &nodes::COMMAND,
     &sync::COMMAND,
     &stop::COMMAND,
     &explain::COMMAND,
@@ -120,7 +121,8 @@ const TASKS: &[(&str, &[&str])] = &[
     (
         "Use volumes",
         &[
-            "cat", "cp", "send", "receive", "run", "attach", "detach", "serve", "owners", "stop",
+            "cat", "cp", "send", "receive", "run", "attach", "detach", "serve", "owners", "nodes",
+            "stop",
         ],
     ),
     (

@@ -31,6 +31,7 @@ mod lvmdiskscan;
 mod lvs;
 mod lvscan;
 mod md;
+mod nodes;
 mod obsolete;
 mod open;
 mod own;
