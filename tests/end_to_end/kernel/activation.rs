@@ -14,7 +14,7 @@ const REPORT: &str = "lvs --noheadings --separator | -o lv_name,lv_attr,lv_activ
     lv_suspended,lv_live_table,lv_inactive_table vg0";
 
 /// The script. `@0` is a disk, `DEV` the folder of devices; `?` is the report, and which names
-/// there are; lines in braces are of the shell.
+/// there are; `%` the tables of all nodes, and how they are; lines in braces are of the shell.
 const SCRIPT: &[&str] = &[
     "vgcreate vg0 @0 @1",
     "lvcreate -y -L 8m -n data vg0",
@@ -59,6 +59,11 @@ const SCRIPT: &[&str] = &[
     "?",
     "lvchange -ay -y vg0/snap",
     "?",
+    "lvcreate -y -Zn -Wn --nosync --type raid1 -m1 -L 4m -n pair vg0",
+    "lvcreate -y -Zn -Wn --nosync --type mirror --mirrorlog core -m1 -L 4m -n copy vg0",
+    "lvcreate -y -Zn -Wn -i 2 -L 8m -n wide vg0",
+    "%",
+    "lvremove -y vg0/pair vg0/copy vg0/wide",
     "lvremove vg0/data",
     "lvremove -y vg0/snap",
     "lvremove vg0/data",
@@ -82,8 +87,16 @@ const SCRIPT: &[&str] = &[
     "vgs",
 ];
 
-/// The script for a shell: each line's output, and its status, behind a line with its number.
-fn script(disks: [&str; 2], dev: &str) -> String {
+/// What device-mapper shows of its nodes, and by which numbers it calls them.
+const BY_STOCK: &str = "dmsetup table; dmsetup status; \
+    dmsetup info -c --noheadings --separator : -o major,minor,name | sed 's/^/number /'";
+/// The same of what is active here.
+const BY_US: &str = "(ashlar nodes -a --table; ashlar nodes -a --status) \
+    | sed 's:/dev/mapper/:DEV/mapper/:g'";
+
+/// The script for a shell: each line's output, and its status, behind a line with its number; with
+/// what shows the nodes.
+fn script(disks: [&str; 2], dev: &str, nodes: &str) -> String {
     let mut text = String::new();
     for (number, line) in SCRIPT.iter().enumerate() {
         let line = line.replace("@0", disks[0]).replace("@1", disks[1]);
@@ -99,6 +112,7 @@ fn script(disks: [&str; 2], dev: &str) -> String {
                 let _ = writeln!(text, "{report} 2>&1; ls -1 {dev}/vg0 2>/dev/null");
                 let _ = writeln!(text, "ls -1 {dev}/mapper | grep vg0");
             }
+            (None, "%") => _ = writeln!(text, "{nodes}"),
             (None, line) => {
                 let line = line.replace('{', "'{").replace('}', "}'");
                 let _ = writeln!(text, "{line} </dev/null 2>&1; echo \"status $?\"");
@@ -107,6 +121,23 @@ fn script(disks: [&str; 2], dev: &str) -> String {
     }
     text.push_str("exit 0\n");
     text
+}
+
+/// What stock said, with names for the numbers of nodes and disks.
+fn named(output: &str) -> String {
+    let numbers = output.lines().filter_map(|line| {
+        let (number, name) = line.strip_prefix("number ")?.rsplit_once(':')?;
+        Some((number, format!("/dev/mapper/{name}")))
+    });
+    let mut names: Vec<(&str, String)> = numbers.collect();
+    names.extend([("254:0", "@0".to_owned()), ("254:16", "@1".to_owned())]);
+    let word = |word: &str| {
+        let found = names.iter().find(|(number, _)| *number == word);
+        found.map_or_else(|| word.to_owned(), |(_, name)| name.clone())
+    };
+    let lines = output.lines().filter(|line| !line.starts_with("number "));
+    let lines = lines.map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" "));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What was said to each line, in the words that both have.
@@ -149,7 +180,8 @@ fn scripts_see_the_same_volumes_active() {
         .into();
     let theirs = ["/dev/vda", "/dev/vdb"];
     let kernel = Kernel::new("activation").copy(&disks[0]).copy(&disks[1]);
-    let by_stock = kernel.succeed(&script(theirs, "/dev")).output;
+    let by_stock = kernel.succeed(&script(theirs, "/dev", BY_STOCK)).output;
+    let by_stock = named(&by_stock);
     for folder in ["bin", "etc", "dev/mapper"] {
         fs::create_dir_all(scratch.join(folder)).expect("a folder");
     }
@@ -162,6 +194,7 @@ fn scripts_see_the_same_volumes_active() {
             symlink(ashlar_path(), link).expect("a link");
         }
     }
+    symlink(ashlar_path(), scratch.join("bin/ashlar")).expect("a link");
     let ours = [2, 3].map(|number: usize| disks[number].display().to_string());
     let ours = [&*ours[0], &*ours[1]];
     let dev = scratch.join("dev").display().to_string();
@@ -179,7 +212,7 @@ fn scripts_see_the_same_volumes_active() {
             .run()
             .text()
     };
-    let by_us = run(&script(ours, &dev));
+    let by_us = run(&script(ours, &dev, BY_US));
     // Nothing of a failed run is left.
     run("vgremove -ff vg0");
     let (theirs, ours) = (said(&by_stock, theirs, "/dev"), said(&by_us, ours, &dev));
