@@ -21,6 +21,7 @@ mod decisions;
 mod defrag;
 mod demo;
 mod devices_file;
+mod dump;
 mod durability;
 mod errors;
 mod filesystems;

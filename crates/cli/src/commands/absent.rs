@@ -27,11 +27,6 @@ const ABSENT: &[Absent] = &[
             attached volume.",
     },
     Absent {
-        names: &["lvmdump"],
-        instead: "'ashlar pvs -a -v', 'ashlar vgs -v', 'ashlar lvs -a -v' and 'ashlar pvck --dump \
-            headers DEVICE' show what a report of an error needs.",
-    },
-    Absent {
         names: &["lvmlockctl", "lvmlockd", "lvm_import_vdo", "blkdeactivate"],
         instead: "Use LVM2 for this.",
     },

@@ -2,9 +2,9 @@
 
 use super::{
     attach, cat, change, cp, demo, detach, devtypes, explain, facts, fullreport, help, history,
-    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvs, lvscan, md, nodes, obsolete, owners,
-    pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync, vgcfgbackup,
-    vgdisplay, vgimportclone, vgimportdevices, vgmknodes, vgs, vgscan,
+    lab, lvdisplay, lvmconfig, lvmdevices, lvmdiskscan, lvmdump, lvs, lvscan, md, nodes, obsolete,
+    owners, pvdisplay, pvs, pvscan, receive, run, scrub, send, serve, snapshot, stop, sync,
+    vgcfgbackup, vgdisplay, vgimportclone, vgimportdevices, vgmknodes, vgs, vgscan,
 };
 use crate::args::{Command, Task};
 
@@ -27,6 +27,7 @@ const LOOKING: &[&Command] = &[
     &scrub::COMMAND,
     &md::COMMAND,
     &vgcfgbackup::COMMAND,
+    &lvmdump::COMMAND,
     &history::COMMAND,
     &snapshot::COMMAND,
 ];
@@ -172,6 +173,7 @@ const TASKS: &[(&str, &[&str])] = &[
             "sync",
             "vgcfgbackup",
             "vgcfgrestore",
+            "lvmdump",
         ],
     ),
     ("See what layers cost", &["lab"]),

@@ -28,6 +28,7 @@ mod lvdisplay;
 mod lvmconfig;
 mod lvmdevices;
 mod lvmdiskscan;
+mod lvmdump;
 mod lvs;
 mod lvscan;
 mod md;
