@@ -25,6 +25,7 @@ mod dump;
 mod durability;
 mod errors;
 mod filesystems;
+mod fsadm;
 mod handover;
 mod header_repair;
 mod image_use;

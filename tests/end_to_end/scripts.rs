@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tests::{Access, LoopDevice, Scratch, Stock, Tool, ashlar, ashlar_path};
 
 /// Every command of LVM2 2.03.16 that Ashlar does not have, as its packages install them.
-const ABSENT: &[&str] = &["lvpoll", "fsadm"];
+const ABSENT: &[&str] = &["lvpoll"];
 
 /// The program under another name.
 struct Links {

@@ -22,11 +22,6 @@ const ABSENT: &[Absent] = &[
             copies in sync.",
     },
     Absent {
-        names: &["fsadm"],
-        instead: "Use the file system's own tools (e2fsck, resize2fs, xfs_growfs, btrfs) on an \
-            attached volume.",
-    },
-    Absent {
         names: &["lvmlockctl", "lvmlockd", "lvm_import_vdo", "blkdeactivate"],
         instead: "Use LVM2 for this.",
     },

@@ -11,7 +11,7 @@ use export::loop_device;
 use super::catalogue::{ALL, by_task, find};
 use super::session::Session;
 use super::version::version;
-use super::{absent, own, shell, vgs};
+use super::{absent, change, own, shell, vgs};
 use crate::args::{
     Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, split_leading, text,
 };
@@ -183,7 +183,8 @@ fn run_command(
     words: &[String],
     session: &mut Session,
 ) -> Result<(), Error> {
-    let mut arguments = parse(command, words)?;
+    let parsed = parse(command, words);
+    let mut arguments = parsed.map_err(|error| change::own_status(command, error, session))?;
     if arguments.has(&flags::HELP) || arguments.has(&flags::LONG_HELP) {
         return Ok(session.print(&text(command))?);
     }

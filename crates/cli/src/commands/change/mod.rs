@@ -74,6 +74,7 @@ mod vgsplit;
 mod volumes;
 mod work;
 
+pub(super) use file_system::{FSADM, own_status};
 pub(crate) use run::{Caller, perform};
 pub(super) use run::{run, run_words};
 pub(super) use table::COMMANDS;

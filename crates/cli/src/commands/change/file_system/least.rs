@@ -15,13 +15,13 @@ use crate::args::Error;
 use crate::commands::run::Held;
 
 /// Where the superblock of ext2, ext3 and ext4 has the logarithm of its KiB in a block.
-const EXT_BLOCK_AT: u64 = 1024 + 24;
+pub(super) const EXT_BLOCK_AT: u64 = 1024 + 24;
 /// And where the features without which it may only be read, of which this one gives out clusters
 /// of blocks: resize2fs refuses such file systems.
 const EXT_FEATURES_AT: u64 = 1024 + 100;
 const EXT_BIGALLOC: u32 = 0x200;
 /// Blocks of 64 KiB.
-const EXT_BLOCK_MAX: u32 = 6;
+pub(super) const EXT_BLOCK_MAX: u32 = 6;
 const EXT_BLOCK_SIZE_MAX: u64 = 1024 << EXT_BLOCK_MAX;
 
 /// How small a volume's file system can get.

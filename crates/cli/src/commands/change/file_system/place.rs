@@ -174,7 +174,7 @@ fn require_alone(name: &str, node: &Path) -> Result<(), Error> {
 }
 
 /// Where a node is mounted, as far as this process sees.
-fn mounts(node: &Path) -> Result<Vec<Mount>, Error> {
+pub(super) fn mounts(node: &Path) -> Result<Vec<Mount>, Error> {
     let number = std::fs::metadata(node)?.rdev();
     let number = format!("{}:{}", major(number), minor(number));
     let list = std::fs::read("/proc/self/mountinfo")?;

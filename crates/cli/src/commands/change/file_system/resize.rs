@@ -447,7 +447,7 @@ impl<'a> Job<'a> {
 }
 
 /// What is in a node or file.
-fn read_node(node: &Path) -> Result<Content, Error> {
+pub(super) fn read_node(node: &Path) -> Result<Content, Error> {
     let mut file = File::open(node)?;
     let size = std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))?;
     let mut failure = None;
