@@ -383,6 +383,11 @@ const SHAPED: &[&str] = &[
     "pvs -o+pv_missing --config report/binary_values_as_numeric=1",
     "lvs -a -o lv_name,lv_tags --config report/list_item_separator=\";\"",
     "lvs -a -o lv_name,devices --config report/mark_hidden_devices=0",
+    "lvs -o lv_name,lv_time --config report/time_format=\"%A|%e|%B|%G-W%V|%I:%M:%S%P|%s|%z|%Z\"",
+    "lvs -o lv_time -O lv_time -S lv_time>=2020 --config report/time_format=\"%d.%m.%y\"",
+    "lvdisplay --config report/time_format=\"%s\"",
+    "pvs -a --config report/two_word_unknown_device=1",
+    "lvs -a -o lv_name,devices --config report/two_word_unknown_device=1",
     "devtypes --config report/devtypes_cols=\"devtype_name\"",
     "vgs --configreport vg -o vg_name --configreport pv -o nosuch",
     "vgs --configreport pv -o nosuch",
@@ -420,6 +425,10 @@ fn wrong_settings_of_reports_are_refused() {
         (
             "vgs --config report/output_format=\"x\"",
             "x: unknown report format.",
+        ),
+        (
+            "vgs --config report/time_format=\"%Q\"",
+            "Invalid time format \"%Q\" supplied.\n  Updated config file invalid. Aborting.",
         ),
         ("fullreport --configreport x", "--configreport: x"),
         ("vgs --config report/vgs_cols=\"nosuch\"", "nosuch"),

@@ -285,6 +285,10 @@ fn wrong_settings_are_told_as_by_stock() {
     let fatal = "systemid --config config/abort_on_errors=1~devices/nosuch=1";
     let [ours, theirs] = both.each(fatal);
     assert_eq!((ours.code, theirs.code), (Some(5), Some(5)), "{ours}");
+    // A format of times that is none is fatal in any case.
+    both.refused("formats --config report/time_format=\"%%\"", 5);
+    both.file("lvm.conf", "report/time_format=\"%Q\"");
+    both.refused("formats", 4);
     both.file("lvm.conf", "devices/nosuch=1 global/suffix=0.5 bar {}");
     let [ours, _] = both.each("formats");
     let said = ours.complaints();

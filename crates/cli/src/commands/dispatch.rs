@@ -217,6 +217,12 @@ fn check_common(arguments: &Arguments, session: &mut Session) -> Result<(), Erro
     if read.iter().any(|flag| arguments.has(flag)) {
         session.config(arguments)?;
     }
+    // What is wrong with the files whatever is read of them was said.
+    if let Err(error) = session.config(arguments)
+        && matches!(error.kind(), Kind::Ended(_))
+    {
+        return Err(error);
+    }
     if arguments.has(&flags::TEST) {
         let what = "TEST MODE: Metadata will NOT be updated and volumes will not be (de)activated.";
         session.error(what);

@@ -12,11 +12,12 @@ use ashlar::host::Config;
 use lvm2::model::LvId;
 
 use super::Session;
+use super::session::TIME_FORMAT;
 use crate::args::{Arguments, Error, Flag, flags, meant};
 use crate::output::fields;
 use crate::output::report::{
     ColumnError, Columns, Field, FieldGroup, Fields, Format, Headings, Quotes, Report, Selection,
-    SelectionError, Shape, Value, Zone,
+    SelectionError, Shape, TimeFormat, Value, Zone,
 };
 use crate::output::{Binary, Group, History, Row, Style};
 
@@ -312,6 +313,8 @@ impl OfVolume {
 fn style(arguments: &Arguments, config: &Config, session: &mut Session) -> Result<Style, Error> {
     let mut style = Style {
         zone: Zone::local(),
+        // Another one was refused where the configuration was read.
+        time_format: TimeFormat::parse(config.text(TIME_FORMAT)).unwrap_or_default(),
         units: session.units(arguments)?,
         ..Style::default()
     };

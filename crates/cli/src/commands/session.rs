@@ -15,6 +15,7 @@ use ashlar::scan::{Options, Scan, Severity, scan};
 use super::activity;
 use super::warnings::summed_up;
 use crate::args::{Arguments, Command, Error, flags, settings};
+use crate::output::report::TimeFormat;
 use crate::output::{BLANKS, Live, Prefixed, Units, View, harmless};
 
 /// How much is said.
@@ -54,6 +55,10 @@ pub(crate) struct Disks {
 }
 
 const BUFFER: usize = 64 * 1024;
+/// How times are written.
+pub(super) const TIME_FORMAT: &str = "report/time_format";
+/// The exit status where files of the configuration are wrong.
+const STATUS_OF_FILES: u8 = 4;
 
 impl Session {
     pub(super) fn new() -> Self {
@@ -105,9 +110,26 @@ impl Session {
         if !complaints.is_empty() && config.flag("config/abort_on_errors", false) {
             return Err(Error::failed("LVM_ configuration invalid."));
         }
+        self.check_time_format(&config, arguments)?;
         let config = Rc::new(config);
         self.config = Some((arguments.line().to_owned(), Rc::clone(&config)));
         Ok(config)
+    }
+
+    /// Refuses a configuration by which no time could be shown, as stock does.
+    fn check_time_format(&mut self, config: &Config, arguments: &Arguments) -> Result<(), Error> {
+        let Err(wrong) = TimeFormat::parse(config.text(TIME_FORMAT)) else {
+            return Ok(());
+        };
+        let what = wrong.to_string();
+        if arguments.has(&flags::CONFIG) {
+            let what = format!("{what}\nUpdated config file invalid. Aborting.");
+            return Err(Error::failed(what));
+        }
+        if self.told.insert(what.clone()) {
+            self.error(&what);
+        }
+        Err(Error::ended(STATUS_OF_FILES))
     }
 
     /// The units of sizes: those of the options, else those of the configuration.
@@ -180,10 +202,12 @@ impl Session {
 
     /// Looks at the disks that the options name, for a report.
     pub(crate) fn view(&mut self, arguments: &Arguments) -> Result<View, Error> {
-        let marks = self
-            .config(arguments)?
-            .flag("report/mark_hidden_devices", true);
+        let config = self.config(arguments)?;
+        let marks = config.flag("report/mark_hidden_devices", true);
         let mut view = View::new(self.disks(arguments)?.scan);
+        if config.flag("report/two_word_unknown_device", false) {
+            view.unknown_device = "unknown device";
+        }
         view.groups
             .iter_mut()
             .for_each(|group| group.marks_hidden = marks);

@@ -4,7 +4,7 @@ use ashlar::scan::{FoundDevice, FoundPv, PvIndex};
 use lvm2::model::{LogicalVolume, LvId, PhysicalVolume, PvId, Segment};
 
 use super::fields::DeviceType;
-use super::report::Zone;
+use super::report::{TimeFormat, Zone};
 use super::units::{Form, Units};
 use super::view::{Group, View};
 
@@ -17,6 +17,8 @@ pub(crate) struct Style {
     pub(crate) binary: Binary,
     /// Times.
     pub(crate) zone: Zone,
+    /// How times are written.
+    pub(crate) time_format: TimeFormat,
     /// Volumes that were removed.
     pub(crate) history: History,
 }

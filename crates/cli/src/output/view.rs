@@ -16,6 +16,10 @@ use super::arrays::Arrays;
 use super::live::{Live, State};
 use super::row::PvSegment;
 
+/// What stands for the device of a physical volume that is missing, unless the configuration wants
+/// two words.
+const UNKNOWN_DEVICE: &str = "[unknown]";
+
 /// Everything that was found.
 #[derive(Debug)]
 pub(crate) struct View {
@@ -23,6 +27,8 @@ pub(crate) struct View {
     pub(crate) scan: Arc<Scan>,
     /// The volume groups, in the order in which stock lists them unsorted.
     pub(crate) groups: Vec<Group>,
+    /// What stands for the device of a physical volume that is missing.
+    pub(crate) unknown_device: &'static str,
 }
 
 /// A volume group and what follows from its metadata.
@@ -60,14 +66,18 @@ impl View {
             .map(|index| Group::new(index, &scan))
             .collect();
         groups.sort_by_cached_key(|group| Reverse(group.first_device(&scan)));
-        Self { scan, groups }
+        Self {
+            scan,
+            groups,
+            unknown_device: UNKNOWN_DEVICE,
+        }
     }
 
-    /// The device name of a physical volume of a group, `[unknown]` where it is missing.
+    /// The device name of a physical volume of a group, or what stands for that of a missing one.
     pub(crate) fn pv_name(&self, group: &Group, pv: PvId) -> &str {
         match group.found(pv) {
             Some(found) => &self.scan.device(self.scan.pv(found).device).name,
-            None => "[unknown]",
+            None => self.unknown_device,
         }
     }
 }

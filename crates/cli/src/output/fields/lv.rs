@@ -330,11 +330,10 @@ fn tags(row: &Row<'_>, _: &Style) -> Value {
     )
 }
 
-/// When a volume was created, as reports and displays print it.
-pub(crate) fn creation_time(seconds: u64, style: &Style) -> String {
-    style
-        .zone
-        .show(Instant(i64::try_from(seconds).unwrap_or(i64::MAX)))
+/// When a volume was created, as reports print it.
+fn creation_time(seconds: u64, style: &Style) -> String {
+    let instant = Instant(i64::try_from(seconds).unwrap_or(i64::MAX));
+    style.time_format.show(&style.zone, instant)
 }
 
 fn created(row: &Row<'_>, style: &Style) -> Value {

@@ -82,7 +82,7 @@ fn device_size(row: &Row<'_>, style: &Style) -> Value {
 fn name(row: &Row<'_>, _: &Style) -> Value {
     match (row.found_device(), row.physical()) {
         (Some(device), _) => Value::text(device.name.clone()),
-        (None, Some(_)) => Value::text("[unknown]"),
+        (None, Some(_)) => Value::text(row.view.unknown_device),
         (None, None) => Value::text(""),
     }
 }

@@ -30,5 +30,5 @@ pub(crate) use field::{Field, FieldGroup, FieldKind};
 pub(crate) use json::{Cell, Dialect, document, next_report, part, part_ends, print_rows, spaced};
 pub(crate) use layout::printable;
 pub(crate) use select::{Selection, SelectionError};
-pub(crate) use time::{Instant, Zone};
+pub(crate) use time::{Instant, TimeFormat, Zone};
 pub(crate) use value::{AUTO, Key, UNDEFINED, Value};

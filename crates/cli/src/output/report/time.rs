@@ -4,8 +4,12 @@
 //! library's functions would need `unsafe`. Beyond the last change that the file lists, the last
 //! offset stays; Debian's files list them until 2037.
 
+mod format;
+
 use std::cell::OnceCell;
 use std::path::Path;
+
+pub(crate) use format::TimeFormat;
 
 /// Seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,10 +82,29 @@ pub(crate) struct Zone {
 /// Offsets from UTC and when they change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Rules {
-    /// The offset before the first change, in seconds.
-    first: i64,
+    /// The offset before the first change.
+    first: Offset,
     /// When an offset begins, and the offset.
-    changes: Vec<(i64, i64)>,
+    changes: Vec<(i64, Offset)>,
+}
+
+/// A time that clocks of a zone show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Offset {
+    /// Seconds east of UTC.
+    seconds: i64,
+    /// What people call it: `CET`.
+    name: String,
+}
+
+impl Default for Offset {
+    /// UTC.
+    fn default() -> Self {
+        Self {
+            seconds: 0,
+            name: "UTC".to_owned(),
+        }
+    }
 }
 
 /// No zone has more changes; a file that claims to is not one.
@@ -132,15 +155,15 @@ impl Rules {
         header.rules(bytes, 4)
     }
 
-    /// Seconds east of UTC at `instant`.
-    fn offset(&self, instant: Instant) -> i64 {
+    /// The offset at `instant`.
+    fn offset(&self, instant: Instant) -> &Offset {
         let after = self
             .changes
             .partition_point(|(start, _)| *start <= instant.0);
         if after == 0 {
-            self.first
+            &self.first
         } else {
-            self.changes[after - 1].1
+            &self.changes[after - 1].1
         }
     }
 }
@@ -161,26 +184,17 @@ impl Zone {
 
     /// Seconds east of UTC at `instant`.
     pub(crate) fn offset(&self, instant: Instant) -> i64 {
-        self.rules.get_or_init(Rules::local).offset(instant)
+        self.rules.get_or_init(Rules::local).offset(instant).seconds
+    }
+
+    /// What people call the time of this zone at `instant`.
+    fn name(&self, instant: Instant) -> &str {
+        &self.rules.get_or_init(Rules::local).offset(instant).name
     }
 
     /// `2026-11-21 02:35:25 +0000`
     pub(crate) fn show(&self, instant: Instant) -> String {
-        let offset = self.offset(instant);
-        let c = Civil::from_seconds(instant.0.saturating_add(offset));
-        let sign = if offset < 0 { '-' } else { '+' };
-        let minutes = offset.abs() / 60;
-        format!(
-            "{:04}-{:02}-{:02} {:02}:{:02}:{:02} {sign}{:02}{:02}",
-            c.year,
-            c.month,
-            c.day,
-            c.hour,
-            c.minute,
-            c.second,
-            minutes / 60,
-            minutes % 60
-        )
+        TimeFormat::default().show(self, instant)
     }
 
     /// The instant at which clocks of this zone show `civil`.
@@ -193,13 +207,17 @@ impl Zone {
 }
 
 /// `UTC`, `CET-1`, `EST+5:30`: the sign is the wrong way round, as POSIX has it.
-fn posix_offset(name: &str) -> Option<i64> {
+fn posix_offset(name: &str) -> Option<Offset> {
     let letters = name
         .find(|c: char| !c.is_ascii_alphabetic())
         .unwrap_or(name.len());
     let (label, rest) = name.split_at(letters);
+    let named = |label: &str, seconds| Offset {
+        seconds,
+        name: label.to_owned(),
+    };
     if rest.is_empty() {
-        return matches!(label, "UTC" | "UTC0" | "GMT").then_some(0);
+        return matches!(label, "UTC" | "UTC0" | "GMT").then(|| named(label, 0));
     }
     let (sign, rest) = match rest.strip_prefix('-') {
         Some(rest) => (1, rest),
@@ -208,7 +226,11 @@ fn posix_offset(name: &str) -> Option<i64> {
     let (hours, minutes) = rest.split_once(':').unwrap_or((rest, "0"));
     let hours: i64 = hours.parse().ok()?;
     let minutes: i64 = minutes.parse().ok()?;
-    (label.len() >= 3 && hours <= 24 && minutes < 60).then(|| sign * (hours * 3600 + minutes * 60))
+    let seconds = sign
+        * hours
+            .checked_mul(3600)?
+            .checked_add(minutes.checked_mul(60)?)?;
+    (label.len() >= 3 && hours <= 24 && minutes < 60).then(|| named(label, seconds))
 }
 
 struct Header {
@@ -259,9 +281,15 @@ impl Header {
         let instants = bytes.get(HEADER_LENGTH..)?;
         let indices = instants.get(self.time * size..)?;
         let types = indices.get(self.time..)?;
+        let names = types.get(self.types * 6..)?.get(..self.chars)?;
         let offset = |index: usize| {
-            let record = (index < self.types).then(|| types.get(index * 6..index * 6 + 4))??;
-            Some(i64::from(i32::from_be_bytes(record.try_into().ok()?)))
+            let record = (index < self.types).then(|| types.get(index * 6..index * 6 + 6))??;
+            let (seconds, rest) = record.split_first_chunk::<4>()?;
+            let name = names.get(usize::from(rest[1])..)?.split(|byte| *byte == 0);
+            Some(Offset {
+                seconds: i32::from_be_bytes(*seconds).into(),
+                name: String::from_utf8_lossy(name.into_iter().next()?).into_owned(),
+            })
         };
         let mut changes = Vec::with_capacity(self.time);
         for index in 0..self.time {
