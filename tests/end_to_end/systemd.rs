@@ -87,6 +87,9 @@ fn a_machine_mounts_its_volumes_and_ends_cleanly() {
     );
     assert_eq!(lines[3..5], ["active", "active"], "both units are up");
     assert_eq!(lines[5..], ["stopped: success", "  No volumes are active."]);
+    let log = told("log");
+    assert!(log.contains("Unmounted mnt.mount"), "{log}");
+    assert!(!log.contains("Failed unmounting"), "{log}");
     let again = group.attach("data");
     let clean = Tool::new("dumpe2fs").arg("-h").arg(&again).succeed().text();
     let state = clean
