@@ -83,6 +83,7 @@ mod small_commands;
 mod snapshots;
 mod streams;
 mod survive;
+mod systemd;
 mod traces;
 mod volumes;
 mod waiting;

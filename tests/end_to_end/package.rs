@@ -74,6 +74,7 @@ fn the_package_is_installed_used_and_purged() {
         "lib/systemd/system/ashlar-activation.service",
         "lib/systemd/system/ashlar@.service",
         "lib/systemd/system/ashlar@.socket",
+        "lib/systemd/system/run-ashlar-attached-.mount.d/ashlar.conf",
         "share/bash-completion/completions/ashlar",
         "share/doc/ashlar/copyright",
         "share/fish/vendor_completions.d/ashlar.fish",

@@ -28,6 +28,10 @@ const COPIED: &[(&str, &str)] = &[
         "packaging/ashlar@.socket",
         "usr/lib/systemd/system/ashlar@.socket",
     ),
+    (
+        "packaging/run-ashlar-attached-.mount.conf",
+        "usr/lib/systemd/system/run-ashlar-attached-.mount.d/ashlar.conf",
+    ),
     ("README.md", "usr/share/doc/ashlar/README.md"),
     ("SECURITY.md", "usr/share/doc/ashlar/SECURITY.md"),
     ("docs/cookbook.md", "usr/share/doc/ashlar/cookbook.md"),

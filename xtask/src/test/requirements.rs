@@ -54,6 +54,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("mcopy", "mtools"),
     ("zsh", "zsh"),
     ("fish", "fish"),
+    ("systemd-analyze", "systemd"),
 ];
 
 /// Names the distribution's kernel, which the tests boot in a machine of their own. They download

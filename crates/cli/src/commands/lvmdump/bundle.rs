@@ -114,16 +114,17 @@ impl Bundle {
 
     fn step(&mut self, step: Step) -> std::io::Result<()> {
         match step {
-            Step::Own(file, words) => self.run(file, self.own(words), false),
-            Step::Both(file, words) => self.run(file, self.own(words), true),
+            Step::Own(file, words) => self.run(file, &self.own(words), false),
+            Step::Both(file, words) => self.run(file, &self.own(words), true),
             Step::Other(file, words) => {
                 let words = words.iter().map(|word| self.path_for(word));
-                self.run(file, words.collect(), false)
+                let words: Vec<OsString> = words.collect();
+                self.run(file, &words, false)
             }
             Step::Tail(file, path) => {
                 let mut words = ["tail", "-n", TAIL, "--"].map(OsString::from).to_vec();
                 words.push(self.path_for(path));
-                self.run(file, words, false)
+                self.run(file, &words, false)
             }
             Step::Copy(name, from) => {
                 let to = self.folder.join(name);
@@ -137,7 +138,7 @@ impl Bundle {
                     .map(OsString::from)
                     .to_vec();
                 words.extend([self.path_for(from), to.into_os_string()]);
-                self.run(LOG, words, true)
+                self.run(LOG, &words, true)
             }
         }
     }
@@ -159,7 +160,7 @@ impl Bundle {
 
     /// Runs a program. What it prints goes into a file, and what it warns of into the log, or both
     /// into the file.
-    fn run(&mut self, file: &str, words: Vec<OsString>, is_both: bool) -> std::io::Result<()> {
+    fn run(&mut self, file: &str, words: &[OsString], is_both: bool) -> std::io::Result<()> {
         let shown = words.iter().map(|word| word.to_string_lossy().into_owned());
         let line = shown.collect::<Vec<_>>().join(" ");
         self.note(&line);

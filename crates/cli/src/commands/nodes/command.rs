@@ -80,7 +80,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let groups = view.groups.iter();
     let all: Vec<Node<'_>> = groups.flat_map(|group| nodes(&view, group)).collect();
     let (chosen, absent) = chosen(&view, &all, arguments);
-    absent.iter().for_each(|what| session.fail_later(what));
+    for what in &absent {
+        session.fail_later(what);
+    }
     if chosen.is_empty() && !absent.is_empty() {
         return Err(Error::reported());
     }
@@ -243,11 +245,10 @@ fn numbers(node: &Node<'_>) -> Option<(u32, u32)> {
 
 fn dependencies(node: &Node<'_>) -> String {
     let below = node.below();
-    let mut text = format!("{}: {} dependencies\t:", node.name, below.len());
-    for one in below {
-        text.push_str(&format!(" ({})", name_of(one)));
-    }
-    text
+    let count = below.len();
+    let names = below.into_iter().map(|one| format!(" ({})", name_of(one)));
+    let names = names.collect::<String>();
+    format!("{}: {count} dependencies\t:{names}", node.name)
 }
 
 fn name_of(below: &Below) -> &str {

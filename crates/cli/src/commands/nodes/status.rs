@@ -113,10 +113,9 @@ pub(super) fn array(raid: &Raid, sectors: u64, mirror: Option<&MirrorStatus>) ->
     let states: String = images
         .map(|state| match state {
             ImageHealth::Lost | ImageHealth::Missing => 'D',
-            ImageHealth::OutOfSync => 'a',
             // While one is filled from the others, these have all.
             ImageHealth::Good | ImageHealth::ReadErrors if is_in_sync || is_filled => 'A',
-            ImageHealth::Good | ImageHealth::ReadErrors => 'a',
+            ImageHealth::OutOfSync | ImageHealth::Good | ImageHealth::ReadErrors => 'a',
         })
         .collect();
     let part = u128::from(sectors) * u128::from(mirror.in_sync);

@@ -91,7 +91,12 @@ impl Argument {
 }
 
 /// A word.
-fn word(what: impl ToString) -> Argument {
+fn word(what: &str) -> Argument {
+    Argument::Word(what.to_owned())
+}
+
+/// A number.
+fn number(what: u64) -> Argument {
     Argument::Word(what.to_string())
 }
 
@@ -114,7 +119,7 @@ pub(super) fn snapshot(real: String, store: String, chunk: Sectors, length: u64)
 }
 
 fn kept(target: &'static str, real: String, store: String, chunk: Sectors, length: u64) -> Line {
-    let arguments = vec![node(real), node(store), word("P"), word(chunk.0)];
+    let arguments = vec![node(real), node(store), word("P"), number(chunk.0)];
     Line::new(length, target, arguments)
 }
 
@@ -162,33 +167,36 @@ impl Places<'_> {
         if striped.areas.len() == 1 {
             return ("linear", areas.collect());
         }
-        let sizes = [word(striped.areas.len()), word(striped.stripe_size.0)];
+        let sizes = [
+            number(striped.areas.len() as u64),
+            number(striped.stripe_size.0),
+        ];
         ("striped", sizes.into_iter().chain(areas).collect())
     }
 
     fn mirror(&self, mirror: &Mirror) -> Vec<Argument> {
         let flags = &self.group.vg.lv(self.lv).flags;
         let mut log: Vec<Argument> = mirror.log.map(|log| self.volume(log)).into_iter().collect();
-        log.push(word(mirror.region_size.0));
+        log.push(number(mirror.region_size.0));
         if flags.has(LvFlag::NotSynced) {
             log.push(word("nosync"));
         }
         let kind = if mirror.log.is_some() { "disk" } else { "core" };
-        let mut all = vec![word(kind), word(log.len())];
+        let mut all = vec![word(kind), number(log.len() as u64)];
         all.append(&mut log);
-        all.push(word(mirror.images.len()));
+        all.push(number(mirror.images.len() as u64));
         all.extend(mirror.images.iter().flat_map(|area| self.area(*area)));
-        all.extend([word(1), word("handle_errors")]);
+        all.extend([number(1), word("handle_errors")]);
         all
     }
 
     fn raid(&self, raid: &Raid) -> Vec<Argument> {
         let family = raid.level.family();
-        let mut options = vec![word(raid.stripe_size.0)];
+        let mut options = vec![number(raid.stripe_size.0)];
         if self.group.vg.lv(self.lv).flags.has(LvFlag::NotSynced) {
             options.push(word("nosync"));
         }
-        let mut add = |name: &str, value: u64| options.extend([word(name), word(value)]);
+        let mut add = |name: &str, value: u64| options.extend([word(name), number(value)]);
         let flagged = |flag: LvFlag| {
             let images = raid.images.iter().enumerate();
             let vg = &self.group.vg;
@@ -219,9 +227,9 @@ impl Places<'_> {
         if let Some(offset) = raid.data_offset {
             add("data_offset", offset.0);
         }
-        let mut all = vec![word(level(raid.level)), word(options.len())];
+        let mut all = vec![word(level(raid.level)), number(options.len() as u64)];
         all.append(&mut options);
-        all.push(word(raid.images.len()));
+        all.push(number(raid.images.len() as u64));
         for image in &raid.images {
             if self.group.is_partial(image.data) {
                 all.extend([word(NONE), word(NONE)]);
@@ -246,7 +254,7 @@ impl Places<'_> {
         };
         if let Some(settings) = settings {
             if settings.block_size != 512 {
-                options.push(word(format!("block_size:{}", settings.block_size)));
+                options.push(word(&format!("block_size:{}", settings.block_size)));
             }
             if segment.extra.number("recalculate") == Some(1) {
                 options.push(word("recalculate"));
@@ -255,12 +263,12 @@ impl Places<'_> {
                 options.push(word("allow_discards"));
             }
             let journal = settings.journal_sectors;
-            options.extend(journal.map(|sectors| word(format!("journal_sectors:{sectors}"))));
+            options.extend(journal.map(|sectors| word(&format!("journal_sectors:{sectors}"))));
         }
         options.push(word("internal_hash:crc32c"));
         // Checksums of four bytes begin with the data.
-        let begins = [self.volume(parts.origin), word(0), word(4), word(mode)];
-        let count = [word(options.len())];
+        let begins = [self.volume(parts.origin), number(0), number(4), word(mode)];
+        let count = [number(options.len() as u64)];
         begins.into_iter().chain(count).chain(options).collect()
     }
 
@@ -271,17 +279,17 @@ impl Places<'_> {
                 let name = self.view.pv_name(self.group, pv).to_owned();
                 let found = self.group.found(pv);
                 let scan = &self.view.scan;
-                let number = found.and_then(|found| scan.device(scan.pv(found).device).number);
-                let number = number.map(|number| (number.major, number.minor));
+                let numbers = found.and_then(|found| scan.device(scan.pv(found).device).number);
+                let numbers = numbers.map(|number| (number.major, number.minor));
                 let physical = self.group.vg.pv(pv);
                 let sector = physical.extent_start(start, self.group.vg.extent_size);
                 let sector = sector.unwrap_or(Sectors(u64::MAX));
-                let disk = Argument::Below("", Below::Disk(name, number));
-                [disk, word(sector.0)]
+                let disk = Argument::Below("", Below::Disk(name, numbers));
+                [disk, number(sector.0)]
             }
             Area::Lv { lv, start } => {
                 let sector = self.group.sectors(Extents(start.0));
-                [self.volume(lv), word(sector)]
+                [self.volume(lv), number(sector)]
             }
         }
     }

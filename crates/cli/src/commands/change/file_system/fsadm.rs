@@ -395,15 +395,13 @@ fn with_volume(
     arguments: &Arguments,
     session: &mut Session,
 ) -> Result<(), Error> {
-    let volume = match attached(name)? {
-        Some(record) => record.volume,
-        None => match split_target(name) {
-            Target::Lv(lv) => format!("{}/{}", lv.vg, lv.lv),
-            _ => {
-                let what = format!("{name} is no logical volume, whose size could be changed.");
-                return Err(Error::failed(what));
-            }
-        },
+    let volume = match (attached(name)?, split_target(name)) {
+        (Some(record), _) => record.volume,
+        (None, Target::Lv(lv)) => format!("{}/{}", lv.vg, lv.lv),
+        (None, _) => {
+            let what = format!("{name} is no logical volume, whose size could be changed.");
+            return Err(Error::failed(what));
+        }
     };
     let SizeWord::Bytes(bytes) = size else {
         let what = "With -l the size of the volume needs a unit, as in 1000M.";
