@@ -28,7 +28,7 @@ const fn command(name: &'static str) -> Command {
     Command {
         name,
         summary: "",
-        operands: "",
+        operands: "NAME ...",
         description: "",
         flags: &[FLAGS],
         examples: &[],
@@ -126,8 +126,9 @@ fn the_file_is_read() {
     for command in commands {
         let forms = forms_of(command).expect(command);
         assert!(!forms.all.is_empty(), "{command}");
+        let names_nothing = ["pvscan", "vgck"].contains(&command);
         assert!(
-            forms.all.iter().all(|form| !form.names.is_empty()),
+            names_nothing || forms.all.iter().all(|form| !form.names.is_empty()),
             "{command}"
         );
     }
