@@ -85,14 +85,15 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         let what = "Name a device, as in: pvck --dump headers /dev/sdb";
         return Err(Error::lacking(arguments.command(), what));
     };
-    match arguments.value(&flags::DUMP) {
-        Some(what) => begin(arguments, device, session)?.dump(session, what),
-        None => check_all(arguments, session),
+    if let Some(what) = arguments.value(&flags::DUMP) {
+        return begin(arguments, device, session)?.dump(session, what);
     }
+    check_all(arguments, session);
+    Ok(())
 }
 
 /// Looks for the labels of all devices that are named.
-fn check_all(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+fn check_all(arguments: &Arguments, session: &mut Session) {
     let is_one = arguments.operands().len() == 1;
     for device in arguments.operands() {
         let job = match begin(arguments, device, session) {
@@ -106,7 +107,6 @@ fn check_all(arguments: &Arguments, session: &mut Session) -> Result<(), Error> 
             session.fail_later(&error.to_string());
         }
     }
-    Ok(())
 }
 
 /// Reads the headers of a device.
@@ -189,9 +189,10 @@ impl Job<'_> {
             }
         } else {
             let is_search = what == "metadata_search";
-            let all: Vec<&str> = match is_search {
-                true => self.headers.label_checks().collect(),
-                false => self.headers.checks().collect(),
+            let all: Vec<&str> = if is_search {
+                self.headers.label_checks().collect()
+            } else {
+                self.headers.checks().collect()
             };
             for line in all {
                 session.line(line)?;
@@ -287,12 +288,11 @@ impl Job<'_> {
         }
         let chosen = self.chosen();
         if chosen.is_none() {
-            if !has_areas {
-                session.line("zero metadata copies")?;
-            } else {
+            if has_areas {
                 session.line("CHECK: second mda not found")?;
                 return Err(Error::failed("Found bad header or metadata values."));
             }
+            session.line("zero metadata copies")?;
         }
         Ok(chosen)
     }

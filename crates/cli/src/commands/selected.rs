@@ -274,31 +274,28 @@ fn add_volume(named: &mut [Named<'_>], name: &LvName, session: &mut Session) {
     let mut found = false;
     for named in named.iter_mut().filter(|named| is_called(named.group, vg)) {
         found = true;
-        match named.group.vg.lv_by_name(lv) {
-            Some(id) => {
-                // The volume, and its group.
-                session.log_successes(2);
-                named.lvs.push(id);
-            }
-            None => {
-                let group = (named.group.vg.name.clone(), named.group.vg.uuid.to_string());
-                session.log_object(LogObject {
-                    kind: "lv",
-                    name: lv.clone(),
-                    group: group.clone(),
-                    ..LogObject::default()
-                });
-                session.fail_later(&format!("Failed to find logical volume \"{vg}/{lv}\""));
-                session.log_failure();
-                session.log_object(LogObject {
-                    kind: "vg",
-                    name: group.0,
-                    id: group.1,
-                    ..LogObject::default()
-                });
-                session.log_failure();
-            }
+        if let Some(id) = named.group.vg.lv_by_name(lv) {
+            // The volume, and its group.
+            session.log_successes(2);
+            named.lvs.push(id);
+            continue;
         }
+        let group = (named.group.vg.name.clone(), named.group.vg.uuid.to_string());
+        session.log_object(LogObject {
+            kind: "lv",
+            name: lv.clone(),
+            group: group.clone(),
+            ..LogObject::default()
+        });
+        session.fail_later(&format!("Failed to find logical volume \"{vg}/{lv}\""));
+        session.log_failure();
+        session.log_object(LogObject {
+            kind: "vg",
+            name: group.0,
+            id: group.1,
+            ..LogObject::default()
+        });
+        session.log_failure();
     }
     if !found {
         not_found(vg, session);

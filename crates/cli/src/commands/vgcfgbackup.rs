@@ -91,7 +91,12 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             session.fail_later("Couldn't create temporary text file name.");
             continue;
         }
-        match write(&path, &content) {
+        let written = if arguments.has(&flags::TEST) {
+            Ok(())
+        } else {
+            write(&path, &content)
+        };
+        match written {
             Ok(()) => {
                 session.line(&format!("Volume group \"{name}\" successfully backed up."))?;
             }

@@ -28,7 +28,7 @@ const fn command(name: &'static str) -> Command {
     Command {
         name,
         summary: "",
-        operands: "",
+        operands: "NAME ...",
         description: "",
         flags: &[FLAGS],
         examples: &[],

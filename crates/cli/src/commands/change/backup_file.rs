@@ -9,6 +9,9 @@ use lvm2::text::{TEXT_SIZE_MAX, parse};
 
 use crate::args::Error;
 
+/// What is said behind why a file was not read.
+const NOT_READ: &str = "WARNING: couldn't read volume group metadata from file.";
+
 /// Reads the group of a backup file.
 pub(super) fn read(path: &Path) -> Result<VolumeGroup, Error> {
     let shown = path.display();
@@ -17,7 +20,6 @@ pub(super) fn read(path: &Path) -> Result<VolumeGroup, Error> {
         // One more than what is understood, so that what is longer is noticed.
         file.take(TEXT_SIZE_MAX as u64 + 1).read_to_end(&mut bytes)
     });
-    const NOT_READ: &str = "WARNING: couldn't read volume group metadata from file.";
     opened.map_err(|error| {
         let why = error.to_string();
         let why = why.split(" (os error").next().unwrap_or_default();

@@ -118,11 +118,12 @@ fn require_device(finder: &Finder, device: &str, work: &Work<'_>) -> Result<(), 
     if finder.device(&work.scan()?, device).is_ok() {
         return Ok(());
     }
-    let mut what = no_access(device, false);
-    if !what.starts_with("Cannot use") {
-        what.push_str(&format!("\nFailed to set up device {device}."));
-    }
-    Err(Error::failed(what))
+    let what = no_access(device, false);
+    Err(Error::failed(if what.starts_with("Cannot use") {
+        what
+    } else {
+        format!("{what}\nFailed to set up device {device}.")
+    }))
 }
 
 /// How many lines say what is written with the header of a physical volume.

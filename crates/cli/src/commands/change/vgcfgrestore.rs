@@ -231,7 +231,8 @@ fn describe(file: &Path, work: &mut Work<'_>) -> Result<(), Error> {
         let what = format!("Archive file {} not found.", file.display());
         return Err(Error::failed(what));
     }
-    let vg = read(file)?;
+    let vg = read(file);
+    let vg = vg.map_err(|error| Error::failed(format!("{error}\nUnable to read archive file.")))?;
     let time = vg.header.creation_time;
     let time = time.and_then(|time| spoken(&Values::default().time(time)));
     let description = printable(vg.header.description.as_deref().unwrap_or_default());
