@@ -117,7 +117,7 @@ fn operands(
                 let scan = work.scan()?;
                 // Of what cannot be changed nobody asks for the tags: its turn will tell.
                 let is_told = |group: &FoundVg| {
-                    left_out(group, Unnamed::Nothing).is_none() && permit(group, tolerated).is_err()
+                    left_out(group, Unnamed::All).is_none() && permit(group, tolerated).is_err()
                 };
                 let tagged = scan.groups.iter().filter(|group| {
                     is_told(group) || group.model.tags.iter().any(|other| other == tag)
