@@ -40,9 +40,10 @@ pub(super) fn named(
     let mut names = operands(arguments, (Unnamed::All, unnamed), tolerated, work)?;
     let scan = work.scan()?;
     // Its turn will tell what cannot be changed: nobody asks whether it meets the criteria.
-    let is_met = |name: &String| {
-        let found = scan.find_group(name);
-        found.is_ok_and(|found| permit(found, tolerated).is_ok())
+    let is_met = |name: &String| match scan.find_group(name) {
+        Ok(found) => permit(found, tolerated).is_ok(),
+        // Of groups of one name the criteria choose.
+        Err(error) => error.kind() == Kind::Ambiguous,
     };
     // Where groups are named, criteria are looked at before them.
     let mut operands = arguments.operands().iter();
@@ -117,7 +118,7 @@ fn operands(
                 let scan = work.scan()?;
                 // Of what cannot be changed nobody asks for the tags: its turn will tell.
                 let is_told = |group: &FoundVg| {
-                    left_out(group, Unnamed::Nothing).is_none() && permit(group, tolerated).is_err()
+                    left_out(group, Unnamed::All).is_none() && permit(group, tolerated).is_err()
                 };
                 let tagged = scan.groups.iter().filter(|group| {
                     is_told(group) || group.model.tags.iter().any(|other| other == tag)

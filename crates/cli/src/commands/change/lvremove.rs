@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ashlar::apply::{Question, Tolerated};
-use lvm2::model::{LvId, Part, Relations};
+use lvm2::model::{LvId, Part, Relations, VolumeGroup};
 use lvm2::plan::logical::{Along, remove_volumes};
 use lvm2::plan::undo;
 
@@ -118,6 +118,21 @@ impl fmt::Display for WayBack {
     }
 }
 
+/// What is asked before a pool goes with the volumes in it; `None`: it is none, or empty.
+pub(super) fn pool_question(vg: &VolumeGroup, id: LvId) -> Option<Question> {
+    let relations = Relations::of(vg);
+    let users = relations.used_by(id).iter();
+    let in_pool = users.filter(|used| used.part == Part::ThinPool).count();
+    let name = vg.lv(id).name();
+    (in_pool > 0).then(|| Question {
+        text: format!(
+            "Removing pool {}/{name} will remove {in_pool} dependent volume(s). Proceed? [y/n]: ",
+            vg.name
+        ),
+        refusal: not_removed(&vg.name, name),
+    })
+}
+
 fn not_removed(group: &str, name: &str) -> String {
     format!("Logical volume {group}/{name} not removed.")
 }
@@ -168,10 +183,7 @@ fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result
         let vg = &found.model;
         before = vg.lvs().map(|(_, lv)| lv.uuid).collect();
         let name = vg.lv(id).name();
-        let relations = Relations::of(vg);
-        let snapshots = relations.snapshots(vg, id).count();
-        let users = relations.used_by(id).iter();
-        let in_pool = users.filter(|used| used.part == Part::ThinPool).count();
+        let snapshots = Relations::of(vg).snapshots(vg, id).count();
         let change = remove_volumes(vg, &[name], Along::Everything, author);
         let mut planned = planned(change)?;
         // What it would do now; later changes may stand in its way.
@@ -193,14 +205,8 @@ fn remove(work: &mut Work<'_>, volume: &Chosen, arguments: &Arguments) -> Result
                 refusal: not_removed(&vg.name, name),
             });
         }
-        if in_pool > 0 && !arguments.has(&FORCE) {
-            planned.questions.push(Question {
-                text: format!(
-                    "Removing pool \"{name}\" will remove {in_pool} dependent volume(s). Proceed? \
-                     [y/n]: "
-                ),
-                refusal: not_removed(&vg.name, name),
-            });
+        if !arguments.has(&FORCE) {
+            planned.questions.extend(pool_question(vg, id));
         }
         Ok(planned)
     })?;

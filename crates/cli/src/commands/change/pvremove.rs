@@ -31,16 +31,6 @@ pub(super) const COMMAND: Command = Command {
 
 /// Removes each label, and goes on with the next where one is refused.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    if arguments.operands().is_empty() {
-        let what = "Please enter a physical volume path.";
-        return Err(Error::lacking(arguments.command(), what));
-    }
-    let force = match arguments.count(&FORCE) {
-        0 => Force::None,
-        // As in stock, three times is not twice.
-        2 => Force::Twice,
-        _ => Force::Once,
-    };
     work.keep_devices_file(Lists::Nothing)?;
     let finder = work.finder();
     let request = Request {
@@ -48,7 +38,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         ..work.request()
     };
     for name in &finder.tagged(&work.scan()?, arguments.operands()) {
-        let removed = work.change(&request, |scan, _| plan(scan, &finder, name, force));
+        let removed = work.change(&request, |scan, _| plan(scan, &finder, name, arguments));
         if let Err(error) = removed {
             work.fail_later(&error.to_string());
         }
@@ -56,7 +46,18 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     Ok(())
 }
 
-fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> ashlar::Result<Planned> {
+fn plan(
+    scan: &Scan,
+    finder: &Finder,
+    name: &str,
+    arguments: &Arguments,
+) -> ashlar::Result<Planned> {
+    let force = match arguments.count(&FORCE) {
+        0 => Force::None,
+        // As in stock, three times is not twice.
+        2 => Force::Twice,
+        _ => Force::Once,
+    };
     let device = finder.device(scan, name)?;
     let name = &scan.device(device).name;
     require_allowed(scan, device)?;
@@ -97,6 +98,11 @@ fn plan(scan: &Scan, finder: &Finder, name: &str, force: Force) -> ashlar::Resul
         messages.push(Message::warning(format!(
             "PV {name} is used by VG {group}."
         )));
+        if arguments.has(&flags::YES) {
+            messages.push(Message::warning(format!(
+                "Wiping physical volume label from {name} of volume group \"{group}\"."
+            )));
+        }
         planned.questions.push(Question {
             text: format!(
                 "Really WIPE LABELS from physical volume \"{name}\" of volume group \"{group}\" \

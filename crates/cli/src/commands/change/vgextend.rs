@@ -62,7 +62,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Ok(());
     }
     work.keep_devices_file(Lists::More)?;
-    let force = arguments.count(&FORCE);
+    // What belongs to a group is not taken, however often that is said.
+    let force = arguments.count(&FORCE).min(1);
     let request = Request {
         changes_pvs: true,
         tolerated: vec![Tolerated::Absent],
@@ -70,12 +71,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     };
     let made = work.change(&request, |scan, author| {
         let found = scan.find_group(group)?;
-        for name in devices {
-            if finder.member(scan, found, name).is_some() {
-                let what = format!("Physical volume '{name}' is already in volume group '{group}'");
-                return Err(ashlar::Error::new(ashlar::Kind::Refused, what));
-            }
-        }
         let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
         let areas = area_states(scan, found);
         let change = extend_group(&found.model, &joining.members, &areas, author);

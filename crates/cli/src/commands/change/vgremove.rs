@@ -9,6 +9,7 @@ use lvm2::plan::group::{VolumesOf, remove_group};
 use super::activation::{end_group, served};
 use super::arguments::{CHANGE, FORCE};
 use super::groups::{Unnamed, each, named};
+use super::lvremove::pool_question;
 use super::run::run;
 use super::selection::SELECT;
 use super::work::{Work, planned};
@@ -43,10 +44,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         };
         work.change(&request, |scan, _| {
             let found = scan.find_group(name)?;
-            let question = question(found).filter(|_| !is_forced && !is_asked);
+            let question = question(found).filter(|_| !is_asked);
+            let vg = &found.model;
+            let of_pools = vg.lvs().filter_map(|(id, _)| pool_question(vg, id));
+            let questions = question.into_iter().chain(of_pools);
             let removed = planned(remove_group(&found.model, VolumesOf::Remove))?;
             Ok(Planned {
-                questions: question.into_iter().collect(),
+                questions: questions.filter(|_| !is_forced).collect(),
                 ..clearing_outdated(scan, found, removed)
             })
         })
