@@ -10,7 +10,10 @@ use crate::host::filter::Verdict;
 
 fn config(text: &str) -> Config {
     let mut config = Config::empty();
-    config.add_text(text).expect("parses");
+    // As on the command line, nothing is no configuration.
+    if !text.is_empty() {
+        config.add_text(text).expect("parses");
+    }
     config
 }
 
