@@ -26,6 +26,7 @@ use super::arrays::AtWork;
 use super::finder::Finder;
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, nodes_dir, settings, source_date};
+use crate::commands::dispatch::is_called_as_lvm2;
 use crate::live::Nodes;
 
 /// What runs under a command's name.
@@ -670,19 +671,18 @@ pub(super) fn missing(name: &str, error: &ashlar::Error) -> Error {
     if error.kind() != ashlar::Kind::NotFound {
         return failed(error);
     }
-    let (why, hint) = if wrongness(name).is_some() {
-        ("has invalid characters.", "")
-    } else {
-        let hint = ": see vgs, and name its devices with --devices if it is in images";
-        ("not found", hint)
-    };
-    let called = if hint.is_empty() {
-        "Volume group name"
-    } else {
-        "Volume group"
-    };
     let second = not_processed(name);
-    Error::failed(format!("{called} \"{name}\" {why}\n{second}{hint}"))
+    if wrongness(name).is_some() {
+        return Error::failed(format!(
+            "Volume group name \"{name}\" has invalid characters.\n{second}"
+        ));
+    }
+    let hint = if is_called_as_lvm2() {
+        ""
+    } else {
+        "\nSee vgs, and name its devices with --devices if it is in images."
+    };
+    Error::failed(format!("Volume group \"{name}\" not found\n{second}{hint}"))
 }
 
 /// What the library could not do, as a failure of the command.
