@@ -231,7 +231,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS) {
         return merging::merge(arguments, work);
     }
-    if arguments.has(&MERGE_SNAPSHOT) && arguments.operands().len() > 1 {
+    let merges_one = arguments.has(&MERGE_SNAPSHOT) || arguments.has(&not_done::MERGE_THIN);
+    if merges_one && arguments.operands().len() > 1 {
         return Err(Error::failed("One LV position arg is required."));
     }
     let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
@@ -274,12 +275,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     if arguments.has(&SPLIT) {
         return split(arguments, work, &volume, words);
-    }
-    if arguments.has(&TRACK) {
-        return Err(Error::usage("--trackchanges belongs to --splitmirrors."));
-    }
-    if arguments.has(&NAME) {
-        return Err(Error::usage("--name names what --splitmirrors makes."));
     }
     if arguments.has(&INTEGRITY) {
         return checksums::convert(arguments, work, &volume);
@@ -391,7 +386,10 @@ fn count(arguments: &Arguments, now: usize) -> Result<Count, Error> {
     let asked = asked_copies(arguments)?;
     match (arguments.value(&TYPE), asked) {
         (None | Some("mirror"), Some(count)) => Ok(count),
-        (Some("mirror"), None) => Ok(Count::Exactly(now.max(2))),
+        (Some("mirror"), None) if now > 1 => Ok(Count::Same),
+        (Some("mirror"), None) => Err(Error::failed(
+            "Conversions to --type mirror require -m/--mirrors",
+        )),
         (Some("linear" | "striped"), None | Some(Count::Exactly(1))) => Ok(Count::Exactly(1)),
         (Some("linear" | "striped"), Some(_)) => {
             Err(Error::usage("Only a mirror has copies: --type mirror."))

@@ -495,6 +495,10 @@ fn plain_kind(
             Some(copies) if copies > 0 => return Ok(mirror(copies)),
             _ => NewKind::Striped(stripes),
         },
+        Some("mirror") if mirrors == Some(0) => {
+            let what = "--mirrors must be at least 1 with segment type mirror.";
+            return Err(Error::usage(what));
+        }
         Some("mirror") => return Ok(mirror(mirrors.unwrap_or(1))),
         Some("linear") if stripes.count > 1 => {
             return Err(Error::usage(format!(

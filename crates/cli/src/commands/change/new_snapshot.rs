@@ -6,8 +6,8 @@ use lvm2::plan::logical::CHUNK_SIZE_DEFAULT;
 use super::arguments::{ZERO, size};
 use super::lvcreate::{NAME, SNAPSHOT, WIPE};
 use super::volumes::{
-    CHUNK_SIZE, CORE_LOG, MIRROR_LOG, MIRRORS, NO_SYNC, REGION_SIZE, TYPE, default_group, path,
-    require_group_name, require_name, require_valid_name,
+    CHUNK_SIZE, NO_SYNC, TYPE, default_group, path, require_group_name, require_name,
+    require_valid_name,
 };
 use crate::args::{Arguments, Error};
 
@@ -27,25 +27,13 @@ pub(super) struct Wanted {
 pub(super) fn wanted(arguments: &Arguments) -> Result<Option<Wanted>, Error> {
     let is_typed = arguments.value(&TYPE) == Some("snapshot");
     if !arguments.has(&SNAPSHOT) && !is_typed {
-        return match arguments.value(&CHUNK_SIZE) {
-            None => Ok(None),
-            Some(size) => Err(not_accepted(&format!("chunksize {size}"))),
-        };
+        return Ok(None);
     }
-    if let Some(other) = arguments.value(&TYPE).filter(|_| !is_typed) {
-        return Err(not_accepted(&format!("type {other}")));
-    }
-    for flag in [&MIRRORS, &MIRROR_LOG, &CORE_LOG, &REGION_SIZE, &NO_SYNC] {
+    // Their stores are always zeroed, and there are no copies to make equal.
+    for flag in [&ZERO, &WIPE, &NO_SYNC] {
         if arguments.has(flag) {
-            return Err(not_accepted(flag.long));
-        }
-    }
-    for flag in [&ZERO, &WIPE] {
-        if arguments.has(flag) {
-            return Err(Error::usage(format!(
-                "Option --{} is unsupported with snapshots: their stores are always zeroed.",
-                flag.long
-            )));
+            let what = format!("Option --{} is unsupported with snapshots.", flag.long);
+            return Err(Error::usage(what));
         }
     }
     let (group, origin, name) = names(arguments)?;
@@ -69,10 +57,6 @@ pub(super) fn chunk_size(arguments: &Arguments) -> Result<Option<Sectors>, Error
     lvm2::plan::logical::require_chunk_size(asked)
         .map(|()| Some(asked))
         .map_err(|error| Error::usage(error.context))
-}
-
-fn not_accepted(option: &str) -> Error {
-    Error::usage(format!("Command does not accept option: --{option}."))
 }
 
 /// The group, the origin's name and the snapshot's.

@@ -12,6 +12,7 @@ const CACHES: &str = "Not done yet: caches.";
 const VDO: &str = "Not done yet: VDO.";
 
 const THIN_POOL: Flag = Flag::value("thinpool", "LV", THIN);
+pub(super) const MERGE_THIN: Flag = Flag::switch("mergethin", THIN);
 const CACHE_POOL: Flag = Flag::value("cachepool", "LV", CACHES);
 pub(super) const VDO_POOL: Flag = Flag::value("vdopool", "LV", VDO);
 pub(super) const CACHE_VOLUME: Flag = Flag::value("cachevol", "LV", CACHES);
@@ -52,7 +53,7 @@ pub(super) const SETTINGS: &[Flag] = &[
 
 /// Of `lvconvert` alone.
 pub(super) const CONVERSIONS: &[Flag] = &[
-    Flag::switch("mergethin", THIN),
+    MERGE_THIN,
     Flag::value("originname", "LV", THIN),
     Flag::switch("splitcache", CACHES),
     Flag::switch("uncache", CACHES),
