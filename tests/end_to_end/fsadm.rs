@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tests::{Group, Tool};
+use tests::{Group, Tool, apart, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -92,7 +92,15 @@ fn mounted_file_systems_are_asked_about() {
     assert!(told.contains("is mounted at"), "{told}");
     fsadm(&group, "resize vg0/u 32M").input("n\n").exit(1);
     assert_eq!(ext_mib(&node), 40);
+    // Whoever made himself a mount namespace keeps the file system in use for a moment.
+    let folder = mounted.path().parent().expect("the group's own");
+    let holder = apart(folder, "touch \"$0/copied\"; sleep 2");
+    let holder = std::thread::spawn(|| holder.succeed());
+    wait_until("there is no other namespace", || {
+        group.join("copied").exists()
+    });
     fsadm(&group, "-y resize vg0/u 32M").succeed();
+    holder.join().expect("it ends");
     assert_eq!(ext_mib(&node), 32);
     let kept = || std::fs::read_to_string(mounted.path().join("file")).expect("it is mounted");
     assert_eq!(kept(), "kept");

@@ -485,10 +485,13 @@ impl<'a> Job<'a> {
                 break;
             }
             outcome = self.step(step, session);
+            if outcome.is_ok() && step.program == "umount" {
+                is_unmounted = true;
+                outcome = place::unmounted(&self.found.name, &self.found.node);
+            }
             if outcome.is_err() {
                 break;
             }
-            is_unmounted |= step.program == "umount";
         }
         let again = finally.iter().filter(|_| is_unmounted);
         let mounted = again.map(|step| self.step(step, session));
