@@ -220,7 +220,8 @@ fn attached_arrays_are_shown_as_active_ones() {
         on(&images, folder.path())
             .args(["attach", "-r", &volume_path])
             .succeed();
-        let fields = "lv_name,lv_attr,copy_percent,raid_sync_action,lv_image_synced";
+        let fields = "lv_name,lv_attr,copy_percent,raid_sync_action,lv_image_synced,\
+            raid_mismatch_count";
         let found = report(on(&images, folder.path()), fields);
         on(&images, folder.path())
             .args(["detach", &volume_path])
@@ -247,6 +248,9 @@ fn attached_arrays_are_shown_as_active_ones() {
             );
             let is_synced = if ours[0] == b'i' { "image synced" } else { "" };
             assert_eq!(row[3], is_synced, "{part}: {row:?}");
+            // No check has run since it was activated.
+            let is_counted = if part == volume { "0" } else { "" };
+            assert_eq!(row[4], is_counted, "{part}: {row:?}");
             count += 1;
         }
         assert!(count > 2, "{volume} has images");

@@ -115,12 +115,14 @@ fn is_reshaped(row: &Row<'_>) -> bool {
     matches!(&*known, Known::Found(found) if matches!(found.task, Task::Reshape(_)))
 }
 
+/// Whether it is an array, and not an image of one.
+fn is_array(row: &Row<'_>) -> bool {
+    let array = row.volume().and_then(|(group, lv, _)| group.array_of(lv));
+    array.is_some_and(|(_, role)| role == Role::Whole)
+}
+
 /// What an active array does: its owner knows, and what is only read here does nothing.
 pub(super) fn sync_action(row: &Row<'_>, _: &Style) -> Value {
-    let is_array = row
-        .volume()
-        .and_then(|(group, lv, _)| group.array_of(lv))
-        .is_some_and(|(_, role)| role == Role::Whole);
     let said = |active: &Active| {
         let mirror = active.mirror.as_ref()?;
         let is_filled = |image: &ImageStatus| image.state == ImageHealth::OutOfSync;
@@ -133,7 +135,16 @@ pub(super) fn sync_action(row: &Row<'_>, _: &Style) -> Value {
         })
     };
     Value::text(match state(row) {
-        State::Active(active) if is_array => said(active).unwrap_or("idle"),
+        State::Active(active) if is_array(row) => said(active).unwrap_or("idle"),
         _ => "",
     })
+}
+
+/// How much a check of an active array found since its activation. Here an array is checked while
+/// nobody serves it (`ashlar scrub`), so that is nothing.
+pub(super) fn mismatch_count(row: &Row<'_>, _: &Style) -> Value {
+    match state(row) {
+        State::Active(_) if is_array(row) => Value::number(0_u64),
+        _ => Value::no_number(),
+    }
 }
