@@ -25,8 +25,9 @@ use super::found::{
     AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,
     FoundVg, Member, Presence, PvIndex, Restriction, Scan,
 };
+use super::in_lvm2::{Area, old_texts};
 use super::judge::{judge_members, judge_pvs, restrictions};
-use super::probe::{Probed, ProbedArea, ProbedContent, ProbedPv};
+use super::probe::{Known, Probed, ProbedArea, ProbedContent, ProbedPv, Unusable};
 use super::texts::Text;
 use super::unfinished;
 use crate::host::Host;
@@ -131,6 +132,11 @@ fn add_pv(
     let mut areas = Vec::new();
     for (area, probed) in pv.areas.into_iter().enumerate() {
         let ProbedArea { span, header, text } = probed;
+        let place = Area {
+            device: name,
+            pv: pv.label.pv.uuid,
+            index: area,
+        };
         let content = match read_area(header.as_ref(), text) {
             Ok((content, Some((text, model)))) => {
                 sightings.push(Sighting {
@@ -142,9 +148,13 @@ fn add_pv(
                 content
             }
             Ok((content, None)) => content,
-            Err((kind, why)) => {
+            Err((kind, Unusable { why, known })) => {
                 let message = format!("{name}: metadata area {}: {why}", area + 1);
-                let finding = Finding::new(kind, Severity::Warning, message);
+                let mut finding = Finding::new(kind, Severity::Warning, message);
+                finding.in_lvm2 = known.map(|known| match known {
+                    Known::Header(wrong) => place.bad_header(span.offset.0, &wrong),
+                    Known::Text(at) => place.bad_text(at),
+                });
                 scan.findings.push(finding.on(device).remedy(
                     "another good copy is used if there is one, and vgck --updatemetadata VG \
                      then writes this one again; else see pvck --dump",
@@ -175,10 +185,11 @@ type ReadArea = (AreaContent, Option<(Arc<Text>, Arc<VolumeGroup>)>);
 /// What an area holds, with the text and the group that it describes; or how it is damaged.
 fn read_area(
     header: Option<&AreaHeader>,
-    text: Option<std::result::Result<Arc<Text>, String>>,
-) -> std::result::Result<ReadArea, (FindingKind, String)> {
+    text: Option<std::result::Result<Arc<Text>, Unusable>>,
+) -> std::result::Result<ReadArea, (FindingKind, Unusable)> {
     let Some(header) = header else {
-        let why = text.and_then(std::result::Result::err).unwrap_or_default();
+        let why = text.and_then(std::result::Result::err);
+        let why = why.expect("whose header cannot be used has a reason");
         return Err((FindingKind::DamagedArea, why));
     };
     let text = match text {
@@ -187,9 +198,10 @@ fn read_area(
         None if header.usage == AreaUse::Ignored => return Ok((AreaContent::Ignored, None)),
         None => return Ok((AreaContent::Empty, None)),
     };
-    let model = text
-        .group()
-        .map_err(|error| (FindingKind::InvalidText, error.to_string()))?;
+    let model = text.group().map_err(|error| {
+        let why = error.to_string();
+        (FindingKind::InvalidText, Unusable { why, known: None })
+    })?;
     let version = AreaVersion {
         group_name: model.name.clone(),
         group: model.uuid,
@@ -246,13 +258,41 @@ fn find_newest(scan: &mut Scan, uuid: Uuid, seen: &[Sighting]) -> Newest {
         let remedy = "compare them with pvck --dump metadata, and let vgck --updatemetadata \
                       write the one that is right";
         let finding = Finding::new(FindingKind::Disagreement, Severity::Error, message);
-        scan.findings.push(finding.about(uuid).remedy(remedy));
+        let lines = other_texts(scan, seen, seqno);
+        scan.findings
+            .push(finding.about(uuid).remedy(remedy).in_lvm2(lines));
     }
     Newest {
         text: Arc::clone(&chosen.text),
         model: Arc::clone(&chosen.model),
         disagrees,
     }
+}
+
+/// What LVM2 says of areas whose texts of the number `seqno` are not that of the first one.
+fn other_texts(scan: &Scan, seen: &[Sighting], seqno: u32) -> Vec<String> {
+    let mut newest = seen.iter().filter(|sighting| sighting.model.seqno == seqno);
+    let Some(first) = newest.next() else {
+        return Vec::new();
+    };
+    let summary = |sighting: &Sighting| {
+        let areas = &scan.pv(sighting.pv).areas;
+        let header = areas[sighting.area].header.as_ref();
+        let text = header.and_then(|header| header.committed);
+        text.map_or((0, 0), |text| (text.checksum, text.size.0))
+    };
+    let others = newest.filter(|other| !Arc::ptr_eq(&other.text, &first.text));
+    others
+        .flat_map(|other| {
+            let pv = scan.pv(other.pv);
+            let area = Area {
+                device: &scan.device(pv.device).name,
+                pv: pv.uuid,
+                index: other.area,
+            };
+            area.other_text(&other.model.name, summary(other), summary(first))
+        })
+        .collect()
 }
 
 /// Gives each physical volume to the group whose newest metadata lists it. Of several, the one
@@ -313,6 +353,7 @@ fn is_split_from(model: &VolumeGroup, others: &[(&VolumeGroup, &Family)]) -> boo
 /// Reports areas that hold an older version, and volumes that the newest one no longer lists.
 fn judge_areas(scan: &mut Scan, family: &Family, newest: &VolumeGroup) {
     let uuid = family.uuid;
+    let mut in_lvm2 = old_in_lvm2(scan, family, newest);
     for sighting in family.seen.iter().filter(|s| s.model.seqno < newest.seqno) {
         let pv = scan.pv(sighting.pv);
         if pv.duplicate == Duplicate::Unchosen {
@@ -328,7 +369,10 @@ fn judge_areas(scan: &mut Scan, family: &Family, newest: &VolumeGroup) {
                 newest.seqno
             );
             let remedy = format!("vgck --updatemetadata {} writes it again", newest.name);
-            Finding::new(FindingKind::StaleArea, Severity::Warning, message).remedy(remedy)
+            // Said once, of all.
+            Finding::new(FindingKind::StaleArea, Severity::Warning, message)
+                .remedy(remedy)
+                .in_lvm2(std::mem::take(&mut in_lvm2))
         } else {
             let message = format!(
                 "outdated PV {name} seqno {old} has been removed in current VG {} seqno {}",
@@ -345,6 +389,19 @@ fn judge_areas(scan: &mut Scan, family: &Family, newest: &VolumeGroup) {
         };
         scan.findings.push(finding.on(device).about(uuid));
     }
+}
+
+/// What LVM2 says of a group whose areas hold texts of several numbers.
+fn old_in_lvm2(scan: &Scan, family: &Family, newest: &VolumeGroup) -> Vec<String> {
+    let listed = family.seen.iter().filter(|sighting| {
+        let pv = scan.pv(sighting.pv);
+        pv.duplicate != Duplicate::Unchosen && newest.pv_by_uuid(&pv.uuid).is_some()
+    });
+    let areas = listed.map(|sighting| {
+        let device = scan.device(scan.pv(sighting.pv).device);
+        (device.name.as_str(), sighting.model.seqno)
+    });
+    old_texts(&newest.name, &areas.collect::<Vec<_>>())
 }
 
 fn group(scan: &mut Scan, uuid: Uuid, newest: Newest) -> FoundVg {

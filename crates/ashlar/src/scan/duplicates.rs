@@ -24,6 +24,7 @@ use lvm2::model::{PhysicalVolume, VolumeGroup};
 
 use super::finding::{Finding, FindingKind, Severity};
 use super::found::{AreaContent, Duplicate, FoundPv, PvIndex, Scan};
+use super::in_lvm2;
 use crate::host::{DeviceNumber, Host};
 
 /// Marks duplicates in `scan`. `models` are the newest versions of all groups.
@@ -59,9 +60,13 @@ pub(super) fn choose(scan: &mut Scan, models: &[&VolumeGroup], host: &Host) {
         let remedy = "leave out the device that is the copy (--devices, devices/filter), or give \
                       the copy a new identity: pvchange --uuid --all, vgchange --uuid VG and \
                       vgrename VG NEW-NAME, each with --devices COPY";
+        let ranks = |index: &PvIndex| self::rank(scan, scan.pv(*index), listed, host);
+        let best = indices.iter().filter(|index| **index != chosen).map(ranks);
+        let why = why(ranks(&chosen), best.max().expect("there are two"));
         let mut finding = Finding::new(FindingKind::DuplicatePv, Severity::Warning, message)
             .on(scan.pv(chosen).device)
-            .remedy(remedy);
+            .remedy(remedy)
+            .in_lvm2(in_lvm2::duplicates(uuid, &others, &name(chosen), why));
         finding.group = listed.map(|(model, _)| model.uuid);
         for index in indices {
             scan.physical_volumes[index.0].duplicate = if index == chosen {
@@ -75,6 +80,25 @@ pub(super) fn choose(scan: &mut Scan, models: &[&VolumeGroup], host: &Host) {
 }
 
 type Rank = (u32, bool, bool, bool, bool, bool);
+
+/// Why a device is used and not the best of the others, in LVM2's words where it has the same rule.
+fn why(used: Rank, other: Rank) -> &'static str {
+    if used.0 != other.0 {
+        "it holds newer metadata"
+    } else if used.1 != other.1 {
+        "device is used by LV"
+    } else if used.2 != other.2 {
+        "device id"
+    } else if used.3 != other.3 {
+        "device size is correct"
+    } else if used.4 != other.4 {
+        "device is in dm subsystem"
+    } else if used.5 != other.5 {
+        "device name matches previous"
+    } else {
+        "device was seen first"
+    }
+}
 
 /// How well a device fits; the highest is used.
 fn rank(

@@ -46,6 +46,8 @@ pub enum FindingKind {
     Disagreement,
     /// A text that a volume group cannot be made of.
     InvalidText,
+    /// Volumes of types that are not known here.
+    UnknownType,
     /// A volume group whose metadata contradicts itself.
     UnsoundVg,
     /// A physical volume that the newest metadata no longer lists.
@@ -91,6 +93,9 @@ pub struct Finding {
     pub message: String,
     /// What to do about it; empty where nothing has to be done.
     pub remedy: String,
+    /// The lines that LVM2 has for it, none where those of another finding say it; `None`: the
+    /// same sentence, or nothing.
+    pub in_lvm2: Option<Vec<String>>,
 }
 
 impl Finding {
@@ -103,7 +108,14 @@ impl Finding {
             group: None,
             message: message.into(),
             remedy: String::new(),
+            in_lvm2: None,
         }
+    }
+
+    /// The same, with the lines that LVM2 has for it.
+    pub fn in_lvm2(mut self, lines: Vec<String>) -> Self {
+        self.in_lvm2 = Some(lines);
+        self
     }
 
     /// The same, found on `device`.

@@ -7,6 +7,7 @@ use lvm2::{Sectors, Uuid};
 
 use super::finding::{Finding, FindingKind, Severity};
 use super::found::{Duplicate, FoundDevice, FoundPv, FoundVg, Presence, Restriction, Scan};
+use super::in_lvm2::{one_name, returned as returned_in_lvm2};
 use crate::host::Host;
 
 /// So many missing physical volumes of a group are warned of one by one: more than a group has that
@@ -40,6 +41,7 @@ pub(super) fn judge_members(scan: &mut Scan, index: usize) {
         "what is gone is missing"
     );
     findings.extend(missing(group, &gone));
+    findings.extend(unknown_types(group));
     let about = |finding: Finding| finding.about(group.uuid);
     let findings: Vec<_> = findings.into_iter().map(about).collect();
     scan.findings.extend(findings);
@@ -77,7 +79,8 @@ fn missing(group: &FoundVg, gone: &[&PhysicalVolume]) -> Vec<Finding> {
             "Couldn't find device with uuid {}",
             pv.uuid
         )));
-        findings.push(finding(message).remedy(remedy.clone()));
+        let in_lvm2 = vec![format!("WARNING: {message}.")];
+        findings.push(finding(message).remedy(remedy.clone()).in_lvm2(in_lvm2));
     }
     if let more @ 1.. = gone.len().saturating_sub(MISSING_NAMED_MAX) {
         let message = format!(
@@ -91,6 +94,22 @@ fn missing(group: &FoundVg, gone: &[&PhysicalVolume]) -> Vec<Finding> {
     findings
 }
 
+fn unknown_types(group: &FoundVg) -> Option<Finding> {
+    let names = group.model.unknown_types();
+    let message = format!(
+        "VG {} has segments of types that are not known here: {}",
+        group.name,
+        names.join(", ")
+    );
+    let names = names.iter();
+    let in_lvm2: Vec<String> = names
+        .map(|name| format!("WARNING: Unrecognised segment type {name}"))
+        .collect();
+    let finding = Finding::new(FindingKind::UnknownType, Severity::Warning, message);
+    let remedy = "what they hold is not read, and the group is not changed: use what made them";
+    (!in_lvm2.is_empty()).then(|| finding.remedy(remedy).in_lvm2(in_lvm2))
+}
+
 fn returned(group: &FoundVg, pv: &PhysicalVolume, device: &str) -> Finding {
     let message = format!(
         "PV {} of VG {} on {device} was missing when the metadata was last written; what it holds \
@@ -101,7 +120,9 @@ fn returned(group: &FoundVg, pv: &PhysicalVolume, device: &str) -> Finding {
         "vgextend --restoremissing {} brings it back if its content is known to be good",
         group.name
     );
-    Finding::new(FindingKind::ReturnedPv, Severity::Warning, message).remedy(remedy)
+    Finding::new(FindingKind::ReturnedPv, Severity::Warning, message)
+        .remedy(remedy)
+        .in_lvm2(returned_in_lvm2(&group.name, device, pv.uuid))
 }
 
 fn present(
@@ -111,33 +132,39 @@ fn present(
     device: &FoundDevice,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut add = |kind, message: String, remedy: &str| {
+    let mut add = |kind, message: String, remedy: &str, in_lvm2: Vec<String>| {
         let finding = Finding::new(kind, Severity::Warning, message);
-        findings.push(finding.on(found.device).remedy(remedy));
+        findings.push(finding.on(found.device).remedy(remedy).in_lvm2(in_lvm2));
     };
     let (has, needs) = (
         device.size.whole_sectors(),
         pv.dev_size.unwrap_or(Sectors(0)),
     );
     if has < needs {
-        let message = format!(
+        let what = format!(
             "Device {} has size of {} sectors which is smaller than corresponding PV size of {} \
-             sectors; it was cut off or resized",
+             sectors",
             device.name, has.0, needs.0
         );
+        let in_lvm2 = vec![
+            format!("WARNING: {what}. Was device resized?"),
+            format!(
+                "WARNING: One or more devices used as PVs in VG {} have changed sizes.",
+                group.name
+            ),
+        ];
+        let message = format!("{what}; it was cut off or resized");
         let remedy = "give the device its size back; what lies behind its end cannot be read";
-        add(FindingKind::TruncatedPv, message, remedy);
+        add(FindingKind::TruncatedPv, message, remedy, in_lvm2);
     }
     if found.header.usage() == PvUse::Free {
         let message = format!(
             "PV {} in VG {} is missing the used flag in PV header",
             device.name, group.name
         );
-        add(
-            FindingKind::UsedFlag,
-            message,
-            "any change of the group sets it",
-        );
+        let in_lvm2 = vec![format!("WARNING: {message}.")];
+        let remedy = "any change of the group sets it";
+        add(FindingKind::UsedFlag, message, remedy, in_lvm2);
     }
     findings
 }
@@ -175,7 +202,11 @@ pub(super) fn restrictions(scan: &mut Scan, index: usize, host: &Host) {
     if same_name.len() > 1 {
         found.push(Restriction::AmbiguousName);
         // Said once, with the first of them.
-        findings.extend((same_name[0] == group.uuid).then(|| ambiguous(group, &same_name)));
+        let in_order = || in_order(scan, &group.name);
+        findings.extend(
+            (same_name[0] == group.uuid)
+                .then(|| ambiguous(group, &same_name).in_lvm2(one_name(&group.name, &in_order()))),
+        );
     }
     let names: Vec<&str> = scan
         .groups_of_uuid(group.uuid)
@@ -239,6 +270,18 @@ fn shared(group: &FoundVg) -> Option<(Restriction, Finding)> {
     Some((Restriction::Shared { lock_type }, finding))
 }
 
+/// The groups of this name, in the order of the devices that they were found on.
+fn in_order(scan: &Scan, name: &str) -> Vec<Uuid> {
+    let first = |group: &&FoundVg| {
+        let members = group.members.iter();
+        let found = members.filter_map(|member| member.presence.found());
+        found.map(|pv| scan.pv(pv).device).min()
+    };
+    let mut groups: Vec<&FoundVg> = scan.groups_named(name).collect();
+    groups.sort_by_key(first);
+    groups.into_iter().map(|group| group.uuid).collect()
+}
+
 fn ambiguous(group: &FoundVg, uuids: &[Uuid]) -> Finding {
     let uuids: Vec<_> = uuids.iter().map(Uuid::to_string).collect();
     let message = format!(
@@ -279,15 +322,18 @@ pub(super) fn judge_pvs(scan: &mut Scan) {
         .orphans()
         .filter(|pv| pv.header.usage() == PvUse::Used)
         .map(|pv| {
-            let message = format!(
-                "PV {} is marked in use but no VG was found using it",
-                scan.device(pv.device).name
-            );
+            let name = &scan.device(pv.device).name;
+            let message = format!("PV {name} is marked in use but no VG was found using it");
+            let in_lvm2 = vec![
+                format!("WARNING: {message}."),
+                format!("WARNING: PV {name} might need repairing."),
+            ];
             let remedy = "name the group's other devices too, or restore its metadata with \
                           vgcfgrestore";
             Finding::new(FindingKind::UsedFlag, Severity::Warning, message)
                 .on(pv.device)
                 .remedy(remedy)
+                .in_lvm2(in_lvm2)
         })
         .collect();
     scan.findings.extend(lonely);

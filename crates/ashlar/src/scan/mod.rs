@@ -17,6 +17,7 @@ mod duplicates;
 mod families;
 mod finding;
 mod found;
+mod in_lvm2;
 mod judge;
 mod lookup;
 mod partitions;

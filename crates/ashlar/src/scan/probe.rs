@@ -67,9 +67,26 @@ pub(super) struct ProbedPv {
 pub(super) struct ProbedArea {
     pub(super) span: Span,
     pub(super) header: Option<AreaHeader>,
-    /// The text, or a sentence on why it cannot be used; `None` where there is none, or the area is
-    /// set aside.
-    pub(super) text: Option<std::result::Result<Arc<Text>, String>>,
+    /// The text, or why it cannot be used; `None` where there is none, or the area is set aside.
+    pub(super) text: Option<std::result::Result<Arc<Text>, Unusable>>,
+}
+
+/// Why a metadata area, or the text in it, cannot be used.
+#[derive(Debug, Clone)]
+pub(super) struct Unusable {
+    /// A sentence.
+    pub(super) why: String,
+    /// Where LVM2 would find the same.
+    pub(super) known: Option<Known>,
+}
+
+/// What LVM2 has words for, too.
+#[derive(Debug, Clone)]
+pub(super) enum Known {
+    /// These parts of a header are wrong.
+    Header(Vec<String>),
+    /// A text is not what its checksum says, at this byte of the device.
+    Text(u64),
 }
 
 impl Probed {
@@ -267,7 +284,8 @@ fn read_pv(label: Label, source: &Source, head: &[u8], texts: &Texts) -> ProbedP
 }
 
 fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedArea {
-    let header = || -> Result<AreaHeader> {
+    let mut known = None;
+    let mut header = || -> Result<AreaHeader> {
         let read;
         let sector = if let Some(sector) = header_in(head, span) {
             sector
@@ -275,23 +293,23 @@ fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedA
             read = source.read(span.offset.0, AREA_HEADER_SIZE)?;
             &read
         };
+        let wrong = AreaHeader::wrong_parts(sector, span);
+        known = (!wrong.is_empty()).then_some(Known::Header(wrong));
         Ok(AreaHeader::decode(sector, span, Bytes(source.size()))?)
     };
     let header = match header() {
         Ok(header) => header,
         Err(error) => {
+            let why = error.to_string();
             return ProbedArea {
                 span,
                 header: None,
-                text: Some(Err(error.to_string())),
+                text: Some(Err(Unusable { why, known })),
             };
         }
     };
     let text = match header.usage {
-        AreaUse::Used => {
-            let text = read_text(&header, source, texts).transpose();
-            text.map(|text| text.map_err(|error| error.to_string()))
-        }
+        AreaUse::Used => read_text(&header, source, texts).transpose(),
         AreaUse::Ignored => None,
     };
     ProbedArea {
@@ -307,11 +325,20 @@ fn header_in(head: &[u8], span: Span) -> Option<&[u8]> {
     head.get(start..start.checked_add(AREA_HEADER_SIZE)?)
 }
 
-fn read_text(header: &AreaHeader, source: &Source, texts: &Texts) -> Result<Option<Arc<Text>>> {
+fn read_text(
+    header: &AreaHeader,
+    source: &Source,
+    texts: &Texts,
+) -> std::result::Result<Option<Arc<Text>>, Unusable> {
     let Some(location) = header.committed else {
         return Ok(None);
     };
-    let spans = Ring::new(header).spans(&location)?;
+    let unusable = |error: Error, known| Unusable {
+        why: error.to_string(),
+        known,
+    };
+    let spans = Ring::new(header).spans(&location);
+    let spans = spans.map_err(|error| unusable(error.into(), None))?;
     let read = || -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         for span in spans {
@@ -326,9 +353,12 @@ fn read_text(header: &AreaHeader, source: &Source, texts: &Texts) -> Result<Opti
         location.verify(&bytes)?;
         Ok(bytes)
     };
-    texts
-        .take(location.checksum, location.size.0, read)
-        .map(Some)
+    let text = texts.take(location.checksum, location.size.0, read);
+    text.map(Some).map_err(|error| {
+        let is_damaged = error.kind() == crate::Kind::Damaged;
+        let at = header.start.0.saturating_add(location.offset.0);
+        unusable(error, is_damaged.then_some(Known::Text(at)))
+    })
 }
 
 /// The partitions of an image, or of a block device that the kernel does not look into.

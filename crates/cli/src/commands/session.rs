@@ -13,7 +13,7 @@ use ashlar::host::{Config, DeviceSource, Host};
 use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
-use super::warnings::{concerns, summed_up};
+use super::warnings::{concerns, said};
 use crate::args::{Arguments, Command, Error, flags, settings};
 use crate::output::fields::{LogEntry, LogKind, LogObject};
 use crate::output::report::TimeFormat;
@@ -311,45 +311,45 @@ impl Session {
     /// does not hide the others.
     pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
         let disks = self.quiet_disks(arguments)?;
+        let command = self.command;
         self.tell_found(&disks.scan, |finding| {
-            concerns(&disks.scan, finding, arguments)
+            concerns(&disks.scan, finding, arguments, command)
         });
         Ok(disks)
     }
 
     /// Says what is wrong with disks, of what is wanted.
     pub(super) fn tell_found(&mut self, scan: &Scan, is_wanted: impl Fn(&Finding) -> bool) {
-        let said = if self.is_verbose() {
-            let all = scan.findings.iter();
-            all.map(|finding| (finding, Some(finding.to_string())))
-                .collect()
-        } else {
-            summed_up(scan)
-        };
-        for (finding, text) in said {
+        for (finding, lines) in said(scan, self.is_verbose()) {
             if !is_wanted(finding) {
                 continue;
             }
-            // The same again says nothing.
-            let Some(text) = text.filter(|text| self.told.insert(text.clone())) else {
-                continue;
-            };
             // Nobody names a server by accident, as a folder may hold a file by accident.
             let is_server = finding
                 .device
                 .is_some_and(|index| scan.device(index).location.path().is_none());
-            match finding.severity {
-                // What was named and is not there makes the command fail; a device that cannot be
-                // read may not concern it.
-                Severity::Error if finding.device.is_none() && finding.group.is_none() => {
-                    self.fail_later(&text);
-                }
-                Severity::Error if is_server => self.fail_later(&text),
-                Severity::Error => self.error(&text),
-                Severity::Warning => self.tell(&text),
-                // The log has it.
-                Severity::Note => {}
+            for text in lines {
+                self.tell_of(finding, is_server, &text);
             }
+        }
+    }
+
+    fn tell_of(&mut self, finding: &Finding, is_server: bool, text: &str) {
+        // The same again says nothing.
+        if !self.told.insert(text.to_owned()) {
+            return;
+        }
+        match finding.severity {
+            // What was named and is not there makes the command fail; a device that cannot be
+            // read may not concern it.
+            Severity::Error if finding.device.is_none() && finding.group.is_none() => {
+                self.fail_later(text);
+            }
+            Severity::Error if is_server => self.fail_later(text),
+            Severity::Error => self.error(text),
+            Severity::Warning => self.tell(text),
+            // The log has it.
+            Severity::Note => {}
         }
     }
 

@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use ashlar::scan::{Finding, FindingKind, Scan, Severity};
 use lvm2::Uuid;
 
+use super::dispatch::is_called_as_lvm2;
 use crate::args::Arguments;
 
 /// How many warnings of one kind and group are said in full where there are more.
@@ -28,8 +29,25 @@ fn is_warning(finding: &Finding) -> bool {
     finding.severity == Severity::Warning
 }
 
+/// The lines that are said of each finding: LVM2's where LVM2 was meant. `-v` shows everything.
+pub(super) fn said(scan: &Scan, is_verbose: bool) -> Vec<(&Finding, Vec<String>)> {
+    if !is_verbose && !is_called_as_lvm2() {
+        let lines = summed_up(scan).into_iter();
+        return lines
+            .map(|(finding, line)| (finding, line.into_iter().collect()))
+            .collect();
+    }
+    let lines = |finding: &Finding| {
+        let in_lvm2 = finding.in_lvm2.clone().filter(|_| is_called_as_lvm2());
+        let own = (is_verbose || in_lvm2.is_none()).then(|| finding.to_string());
+        in_lvm2.into_iter().flatten().chain(own).collect()
+    };
+    let all = scan.findings.iter();
+    all.map(|finding| (finding, lines(finding))).collect()
+}
+
 /// What is said of each finding, in their order; `None`: nothing, another line has it.
-pub(super) fn summed_up(scan: &Scan) -> Vec<(&Finding, Option<String>)> {
+fn summed_up(scan: &Scan) -> Vec<(&Finding, Option<String>)> {
     let mut counts: HashMap<Key, usize> = HashMap::new();
     for finding in scan.findings.iter().filter(|finding| is_warning(finding)) {
         *counts.entry(key(finding)).or_default() += 1;
@@ -79,13 +97,26 @@ pub(super) fn summed_up(scan: &Scan) -> Vec<(&Finding, Option<String>)> {
 
 /// Whether what is found is of interest to a command that names groups: what another group lacks is
 /// not. Of tags, and of commands that name devices, it is not known which groups are meant.
-pub(super) fn concerns(scan: &Scan, finding: &Finding, arguments: &Arguments) -> bool {
-    let is_missing = matches!(
+pub(super) fn concerns(
+    scan: &Scan,
+    finding: &Finding,
+    arguments: &Arguments,
+    command: &str,
+) -> bool {
+    let is_of_group = matches!(
         finding.kind,
-        FindingKind::MissingPv | FindingKind::ReturnedPv
+        FindingKind::MissingPv
+            | FindingKind::ReturnedPv
+            | FindingKind::StaleArea
+            | FindingKind::OutdatedPv
+            | FindingKind::TruncatedPv
+            | FindingKind::UnknownType
+            | FindingKind::UsedFlag
     );
-    let Some(group) = finding.group.filter(|_| is_missing) else {
-        return true;
+    let Some(group) = finding.group.filter(|_| is_of_group) else {
+        // Stock looks at what is of no group where physical volumes are asked for.
+        let is_lonely = finding.kind == FindingKind::UsedFlag && is_called_as_lvm2();
+        return !is_lonely || command.starts_with("pv") || command == "fullreport";
     };
     if arguments.operands().is_empty() || arguments.names_devices() {
         return true;

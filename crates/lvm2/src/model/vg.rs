@@ -231,11 +231,21 @@ impl VolumeGroup {
     /// Whether a segment is of a type that we do not know: then nobody may move or free extents,
     /// rename volumes, or remove physical ones.
     pub fn has_unknown_segments(&self) -> bool {
-        self.lvs().any(|(_, lv)| {
-            lv.segments
-                .iter()
-                .any(|segment| matches!(segment.kind, SegmentType::Unknown(_)))
-        })
+        !self.unknown_types().is_empty()
+    }
+
+    /// The types of segments that we do not know, each once.
+    pub fn unknown_types(&self) -> Vec<&str> {
+        let segments = self.lvs().flat_map(|(_, lv)| &lv.segments);
+        let mut names: Vec<&str> = segments
+            .filter_map(|segment| match &segment.kind {
+                SegmentType::Unknown(unknown) => Some(unknown.type_name.as_str()),
+                _ => None,
+            })
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// Whether its flags allow changes.

@@ -19,6 +19,7 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::bytes::{read, read_u32, read_u64, write};
 use super::crc::checksum;
@@ -121,6 +122,32 @@ impl AreaHeader {
             precommitted: None,
             usage: AreaUse::Used,
         }
+    }
+
+    /// What is wrong in the first bytes of `area`, in LVM2's words; nothing of what is no whole
+    /// sector.
+    pub fn wrong_parts(sector: &[u8], area: Span) -> Vec<String> {
+        let Some(sector) = sector.first_chunk::<AREA_HEADER_SIZE>() else {
+            return Vec::new();
+        };
+        let field = "a sector has 512 bytes";
+        let stored = read_u32(sector, 0).expect(field);
+        let version = read_u32(sector, 20).expect(field);
+        let start = read_u64(sector, 24).expect(field);
+        let mut wrong = Vec::new();
+        if stored != checksum(&sector[CHECKED_FROM..]) {
+            wrong.push(format!("checksum {stored:x}"));
+        }
+        if read::<16>(sector, 4).expect(field) != *MAGIC {
+            wrong.push("magic number".to_owned());
+        }
+        if version != VERSION {
+            wrong.push(format!("version {version}"));
+        }
+        if start != area.offset.0 {
+            wrong.push(format!("start sector {start}"));
+        }
+        wrong
     }
 
     /// Reads the header that was found at the beginning of `area`, on a device of `device_size`.

@@ -75,7 +75,7 @@ fields! { FIELDS of Lv {
     "lv_descendants" "Descendants" LIST, 0, related::descendants, "Snapshots, and theirs.";
     "lv_full_descendants" "FDescendants" LIST, 0, related::full_descendants,
         "Snapshots, those that were removed too.";
-    "raid_mismatch_count" "Mismatches" NUMBER, 0, raid::mismatch_count, "Mismatches that a RAID check found.";
+    "raid_mismatch_count" "Mismatches" NUMBER, 0, raid::mismatches, "Mismatches a check found.";
     "raid_sync_action" "SyncAction" TEXT, 0, raid::sync_action, "What a RAID is doing.";
     "raid_write_behind" "WBehind" NUMBER, 0, |row, _| raid_setting(row, |raid| raid.write_behind),
         "RAID1: writes that may wait for slow copies.";

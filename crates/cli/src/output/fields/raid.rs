@@ -142,7 +142,7 @@ pub(super) fn sync_action(row: &Row<'_>, _: &Style) -> Value {
 
 /// How much a check of an active array found since its activation. Here an array is checked while
 /// nobody serves it (`ashlar scrub`), so that is nothing.
-pub(super) fn mismatch_count(row: &Row<'_>, _: &Style) -> Value {
+pub(super) fn mismatches(row: &Row<'_>, _: &Style) -> Value {
     match state(row) {
         State::Active(_) if is_array(row) => Value::number(0_u64),
         _ => Value::no_number(),
