@@ -40,6 +40,10 @@ pub struct Campaign {
     pub only: Option<String>,
     /// The line of this number only, with all that both sides did.
     pub at: Option<u64>,
+    /// This line only, in each state that is asked for, with all that both sides did.
+    pub line: Option<String>,
+    /// Lines from these states only, with commas between them.
+    pub state: Option<String>,
 }
 
 /// Lines that differ in one way.
@@ -87,7 +91,10 @@ impl Campaign {
     /// Compares, and tells after each line how many were done.
     pub fn run(&self, mut tell: impl FnMut(u64, &Report)) -> Report {
         let usages = usages(self.only.as_deref());
-        let recipes = all();
+        let mut recipes = all();
+        if let Some(states) = &self.state {
+            recipes.retain(|recipe| states.split(',').any(|one| one == recipe.name));
+        }
         let bench = Bench::new();
         let known = known();
         let mut report = Report::default();
@@ -115,6 +122,15 @@ impl Campaign {
             .filter(|name| usages.contains_key(**name))
             .flat_map(|name| [*name; 2]);
         let commands: Vec<&str> = usages.keys().map(String::as_str).chain(often).collect();
+        if let Some(line) = &self.line {
+            let command = line.split(' ').next().unwrap_or_default().to_owned();
+            let in_state = |state| Case {
+                number: state as u64,
+                state,
+                command: command.clone(),
+            };
+            return (0..recipes.len()).map(in_state).collect();
+        }
         let numbers = match self.at {
             Some(number) => number..number + 1,
             None => 0..self.cases,
@@ -140,8 +156,12 @@ impl Campaign {
         report: &mut Report,
     ) {
         let mut random = Random::new(self.seed, case.number);
-        let usage = &usages[&case.command];
-        let words = line(&case.command, usage, &state.names, &mut random);
+        let words = if let Some(line) = &self.line {
+            line.split(' ').map(str::to_owned).collect()
+        } else {
+            let usage = &usages[&case.command];
+            line(&case.command, usage, &state.names, &mut random)
+        };
         let input = random.pick(&["", "n\n", "y\n", "y\ny\ny\n"]);
         let stock = bench.run(state, Side::Stock, &words, input);
         let ours = bench.run(state, Side::Ours, &words, input);
@@ -150,12 +170,10 @@ impl Campaign {
         let of_command = report.commands.entry(case.command.clone()).or_default();
         of_command.0 += 1;
         let shown = format!("#{} {}: lvm {}", case.number, state.name, shown(&words));
-        if self.at.is_some() {
-            report.shown = format!(
-                "{shown}\n{}{}{differences:#?}\n",
-                said("stock", &stock),
-                said("ours", &ours)
-            );
+        if self.at.is_some() || self.line.is_some() {
+            let (theirs, here) = (said("stock", &stock), said("ours", &ours));
+            let all = format!("{shown}\n{theirs}{here}{differences:#?}\n");
+            report.shown.push_str(&all);
         }
         if differences.is_empty() {
             return;

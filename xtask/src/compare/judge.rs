@@ -20,8 +20,8 @@ const TOLD: u64 = 200;
 const UNLISTED_PERCENT_MAX: f64 = 6.0;
 
 const USAGE: &str = "\
-usage: cargo xtask compare [--cases N] [--seed S] [--only COMMAND[,COMMAND]] [--at LINE]
-                           [--json FILE]
+usage: cargo xtask compare [--cases N] [--seed S] [--only COMMAND[,COMMAND]] [--at NUMBER]
+                           [--line LINE] [--state STATE[,STATE]] [--json FILE]
        cargo xtask compare damaged [--cases N] [--seed S]
        cargo xtask compare document";
 
@@ -73,6 +73,8 @@ fn read(arguments: &[String]) -> Option<(Campaign, Option<&str>)> {
             "--seed" => campaign.seed = value.parse().ok()?,
             "--at" => campaign.at = Some(value.parse().ok()?),
             "--only" => campaign.only = Some(value.clone()),
+            "--line" => campaign.line = Some(value.clone()),
+            "--state" => campaign.state = Some(value.clone()),
             "--json" => json = Some(value.as_str()),
             _ => return None,
         }

@@ -1,8 +1,9 @@
 //! `cargo xtask compare`: commands here and in stock LVM2, on disks that are the same.
 //!
 //! ```text
-//!   cargo xtask compare [--cases N] [--seed S] [--only COMMAND[,COMMAND]] [--at LINE]
+//!   cargo xtask compare [--cases N] [--seed S] [--only COMMAND[,COMMAND]] [--at NUMBER]
 //!                       [--json FILE]                      whole command lines: what they do
+//!   cargo xtask compare --line LINE [--state STATE[,STATE]]  one line in each state
 //!   cargo xtask compare document                           what is known to differ, as a page
 //!   cargo xtask compare damaged [--cases N] [--seed S]     what is left of damaged groups
 //! ```
