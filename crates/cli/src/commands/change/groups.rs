@@ -58,7 +58,7 @@ pub(super) fn named(
     };
     let mut all: Vec<String> = Vec::new();
     all.extend(names.extract_if(.., |name| !is_met(name)));
-    let met = criteria.groups(work.scan()?);
+    let met = criteria.groups(&scan);
     // A name may be that of several groups, of which the criteria choose.
     let is_meant = |group: &&FoundVg| {
         let uuid = group.uuid.to_string();

@@ -92,7 +92,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         ));
     }
     let finder = work.finder();
-    for name in &finder.distinct(&work.scan()?, images) {
+    for name in &finder.distinct(&*work.scan()?, images) {
         let image = Image {
             name,
             finder: &finder,

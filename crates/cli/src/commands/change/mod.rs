@@ -35,6 +35,7 @@ mod groups;
 mod image;
 mod keeping;
 mod limits;
+mod look;
 mod lvchange;
 mod lvconvert;
 mod lvcreate;

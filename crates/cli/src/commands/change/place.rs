@@ -42,7 +42,6 @@ impl Work<'_> {
                 break;
             }
         }
-        self.note_found(scan);
         Ok(owner)
     }
 }

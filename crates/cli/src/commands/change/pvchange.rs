@@ -64,7 +64,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let finder = work.finder();
     let (mut done, mut left) = (0, 0);
     let mut meant = Vec::new();
-    for name in &finder.tagged(&work.scan()?, &names) {
+    for name in &finder.tagged(&*work.scan()?, &names) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
             Ok(index) => index,
@@ -102,7 +102,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             left += 1;
         }
     }
-    tell_unchangeable(&work.scan()?, &meant, work);
+    tell_unchangeable(&*work.scan()?, &meant, work);
     let plural = |count| if count == 1 { "" } else { "s" };
     work.note(&format!(
         "{done} physical volume{} changed / {left} physical volume{} not changed",
@@ -132,7 +132,7 @@ fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<Vec<Strin
     }
     if let Some(criteria) = criteria {
         let (scan, finder) = (work.scan()?, work.finder());
-        let met = criteria.pvs(work.scan()?);
+        let met = criteria.pvs(&scan);
         let name_of = |name: &String| finder.device(&scan, name).map(|at| &scan.device(at).name);
         // What is none meets nothing: its turn will tell.
         names.retain(|name| {

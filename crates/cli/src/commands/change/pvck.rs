@@ -115,7 +115,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 }
 
 fn require_device(finder: &Finder, device: &str, work: &Work<'_>) -> Result<(), Error> {
-    if finder.device(&work.scan()?, device).is_ok() {
+    if finder.device(&*work.scan()?, device).is_ok() {
         return Ok(());
     }
     let what = no_access(device, false);

@@ -84,7 +84,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     let force = arguments.count(&FORCE);
     let finder = work.finder();
-    for name in &finder.distinct(&work.scan()?, arguments.operands()) {
+    for name in &finder.distinct(&*work.scan()?, arguments.operands()) {
         let request = Request {
             changes_pvs: true,
             ..work.request()

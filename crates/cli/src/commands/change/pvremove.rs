@@ -37,7 +37,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         changes_pvs: true,
         ..work.request()
     };
-    for name in &finder.tagged(&work.scan()?, arguments.operands()) {
+    for name in &finder.tagged(&*work.scan()?, arguments.operands()) {
         let removed = work.change(&request, |scan, _| plan(scan, &finder, name, arguments));
         if let Err(error) = removed {
             work.fail_later(&error.to_string());

@@ -61,7 +61,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (mut done, mut left, mut begun) = (0, 0, 0);
     let mut meant = Vec::new();
     let is_asked_later = asks_later(work);
-    for name in &finder.tagged(&work.scan()?, arguments.operands()) {
+    for name in &finder.tagged(&*work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
             Ok(index) => index,
@@ -116,7 +116,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if begun > 0 && !work.is_shown() && !work.is_test() {
         return Ok(());
     }
-    tell_unchangeable(&work.scan()?, &meant, work);
+    tell_unchangeable(&*work.scan()?, &meant, work);
     work.note(&format!(
         "{done} physical volume(s) resized or updated / {left} physical volume(s) not resized"
     ));

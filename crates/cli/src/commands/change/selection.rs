@@ -107,7 +107,7 @@ pub(super) fn asked(
 
 impl Criteria {
     /// The volumes that meet them.
-    pub(super) fn volumes(&self, scan: Scan) -> Vec<Uuid> {
+    pub(super) fn volumes(&self, scan: &Scan) -> Vec<Uuid> {
         let view = live(scan);
         let mut met = Vec::new();
         for group in &view.groups {
@@ -122,8 +122,8 @@ impl Criteria {
     }
 
     /// The names of the devices of the physical volumes that meet them.
-    pub(super) fn pvs(&self, scan: Scan) -> Vec<String> {
-        let view = View::new(scan);
+    pub(super) fn pvs(&self, scan: &Scan) -> Vec<String> {
+        let view = View::new(scan.clone());
         let mut met = Vec::new();
         for group in &view.groups {
             let row = Row::of_group(&view, group);
@@ -146,11 +146,11 @@ impl Criteria {
     }
 
     /// The groups that meet them, by UUID.
-    pub(super) fn groups(&self, scan: Scan) -> Vec<Uuid> {
+    pub(super) fn groups(&self, scan: &Scan) -> Vec<Uuid> {
         let view = if self.of_volumes {
             live(scan)
         } else {
-            View::new(scan)
+            View::new(scan.clone())
         };
         let mut met = Vec::new();
         for group in &view.groups {
@@ -207,8 +207,8 @@ impl Criteria {
 
 /// What was found, with which volumes are active; one whose owner does not say is not chosen by
 /// that.
-fn live(scan: Scan) -> View {
-    let mut view = View::new(scan);
+fn live(scan: &Scan) -> View {
+    let mut view = View::new(scan.clone());
     let _ = activity::look(&mut view);
     view
 }

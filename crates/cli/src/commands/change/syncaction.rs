@@ -71,6 +71,7 @@ fn repair(name: &str, work: &mut Work<'_>) -> Result<(), Error> {
         tell(name, &summary, work);
         return Ok(());
     }
+    work.look_again();
     let scan = work.scan()?;
     let (group, id) = scan.find_volume(name)?;
     let lv = group.model.lv(id);
@@ -84,6 +85,8 @@ fn repair(name: &str, work: &mut Work<'_>) -> Result<(), Error> {
 
 /// Compares the legs of a volume, and tells what it finds.
 fn one(name: &str, repair: &mut Repair, work: &mut Work<'_>) -> Result<Summary, Error> {
+    // A check of another volume may have taken hours.
+    work.look_again();
     let (scan, host) = (work.scan()?, work.host().clone());
     let subject = Subject::volume(&scan, &host, name)?;
     for gap in &subject.gaps {

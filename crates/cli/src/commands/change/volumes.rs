@@ -237,7 +237,7 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
         }
     }
     if let Some(criteria) = criteria {
-        let met = criteria.volumes(scan);
+        let met = criteria.volumes(&scan);
         all.retain(|one| met.contains(&one.uuid));
     }
     Ok(all)

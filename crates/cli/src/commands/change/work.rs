@@ -5,11 +5,11 @@
 //! `-qq` (no) has answered them. A command that could do only a part says so with
 //! [`Work::fail_later`] and goes on; its exit status is then 5.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ashlar::apply::{
-    Agreement, Answer, Begins, Disks, FileSystems, HostDisks, Listing, Outcome, Ownership, Planned,
+    Agreement, Answer, Begins, FileSystems, HostDisks, Listing, Outcome, Ownership, Planned,
     Preview, Prompt, Request, Session, TestMode, stock_locks,
 };
 use ashlar::host::{DeviceSource, Host, Keeping, Sysfs};
@@ -24,6 +24,7 @@ use lvm2::{Sectors, Uuid};
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::arrays::AtWork;
 use super::finder::Finder;
+use super::look::Look;
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, nodes_dir, settings, source_date};
 use crate::commands::dispatch::is_called_as_lvm2;
@@ -44,7 +45,7 @@ pub(crate) enum Purpose {
 /// What the handler of a command may use.
 pub(crate) struct Work<'a> {
     host: Host,
-    disks: Box<dyn Disks>,
+    look: Look,
     caller: Caller<'a>,
     options: PromptOptions,
     purpose: Purpose,
@@ -61,12 +62,8 @@ pub(crate) struct Work<'a> {
     source: DeviceSource,
     /// The devices file, where the command keeps it.
     listing: Option<Listing>,
-    /// What an owner found last, which keeps others from changing its group while the command runs.
-    looked: RefCell<Option<Scan>>,
-    /// Stock's locks under which that was found.
+    /// Stock's locks under which an owner has looked at the disks.
     locked: Option<Vec<StockLock>>,
-    /// What was found to see whose the groups are.
-    placed: Option<Scan>,
     /// The process that the whole command has to run in.
     delegated: Option<Client>,
 }
@@ -116,10 +113,7 @@ impl<'a> Work<'a> {
         };
         Ok(Self {
             host,
-            disks: Box::new(HostDisks {
-                source: source.clone(),
-                options: Options::default(),
-            }),
+            look: Look::new(Box::new(host_disks(source.clone()))),
             source,
             listing: None,
             caller,
@@ -136,9 +130,7 @@ impl<'a> Work<'a> {
             is_failed: false,
             has_driver: choice(arguments, &flags::DRIVER_LOADED)? != Some(Choice::No),
             changes: 0,
-            looked: RefCell::default(),
             locked: None,
-            placed: None,
             delegated: None,
         })
     }
@@ -152,10 +144,7 @@ impl<'a> Work<'a> {
         let file = self.host.config.devices_file();
         let is_there = file.is_some_and(|file| file.exists());
         if lists == Lists::First || (lists == Lists::More && is_there) {
-            self.disks = Box::new(HostDisks {
-                source: self.source.clone().listing(),
-                options: Options::default(),
-            });
+            self.look = Look::new(Box::new(host_disks(self.source.clone().listing())));
         }
         if self.purpose == Purpose::Change && self.test == TestMode::Off {
             let begins = match lists {
@@ -189,35 +178,28 @@ impl<'a> Work<'a> {
         &self.host
     }
 
-    /// What is on the disks now. Plans are made from a later look, under locks; by an owner, which
-    /// has its locks and its turn all the while, from this one.
-    pub(super) fn scan(&self) -> Result<Scan, Error> {
-        if let Some(scan) = &*self.looked.borrow() {
-            return Ok(scan.clone());
-        }
-        let scan = self.disks.scan(&self.host);
-        let scan = scan.map_err(|error| failed(&error))?;
-        if self.caller.hooks.is_some() {
-            self.looked.replace(Some(scan.clone()));
-        }
-        Ok(scan)
+    /// What is on the disks, by one look until something is written. Plans are made from a later
+    /// look, under locks; by an owner, which has its locks and its turn all the while, from this
+    /// one.
+    pub(super) fn scan(&self) -> Result<Rc<Scan>, Error> {
+        self.look.scan(&self.host).map_err(|error| failed(&error))
+    }
+
+    /// Forgets what was on the disks: time has passed, or somebody else has written.
+    pub(super) fn look_again(&self) {
+        self.look.forget();
     }
 
     /// The same, for a request that is made of it and gives a group its name: an owner takes its
     /// locks before it looks, so that nobody takes the name meanwhile.
-    pub(super) fn scan_for(&mut self, request: &Request) -> Result<Scan, Error> {
+    pub(super) fn scan_for(&mut self, request: &Request) -> Result<Rc<Scan>, Error> {
         if self.caller.hooks.is_some() {
             let locks = stock_locks(&self.host, request, self.listing.is_some());
             let locks = locks.map_err(|error| named_in(request, &error, None))?;
             self.locked = Some(locks);
-            self.looked.take();
+            self.look.forget();
         }
         self.scan()
-    }
-
-    /// Keeps what was found, for whoever asks next whose the groups are.
-    pub(super) fn note_found(&mut self, scan: Scan) {
-        self.placed = Some(scan);
     }
 
     fn agreement(&self) -> Agreement {
@@ -264,9 +246,12 @@ impl<'a> Work<'a> {
             console: &mut *self.caller.console,
             options: self.options,
         };
-        let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
+        let mut session = Session::new(&self.host, self.look.disks(), &mut prompt);
         session.listing = self.listing.as_mut();
-        session.looked = self.looked.take();
+        session.looked = match self.purpose {
+            Purpose::Change => self.look.forget().filter(|_| self.caller.hooks.is_some()),
+            Purpose::Show => self.look.kept(),
+        };
         session.locked = self.locked.take();
         if let Some(hooks) = &mut self.caller.hooks {
             session.hooks = Some(&mut **hooks);
@@ -299,8 +284,8 @@ impl<'a> Work<'a> {
             console: &mut *self.caller.console,
             options: self.options,
         };
-        let mut session = Session::new(&self.host, &*self.disks, &mut prompt);
-        session.looked.clone_from(&self.looked.borrow());
+        let mut session = Session::new(&self.host, self.look.disks(), &mut prompt);
+        session.looked = self.look.kept();
         let shown = session.preview(request, &mut plan);
         let refused = session.refused.take();
         shown.map_err(|error| named_in(request, &error, refused))
@@ -325,10 +310,7 @@ impl<'a> Work<'a> {
         if matches!(self.caller.ownership, Ownership::Ours(_)) || !ashlar::live::any_owner() {
             return Ok(());
         }
-        let scan = match self.placed.take() {
-            Some(scan) => scan,
-            None => self.scan()?,
-        };
+        let scan = self.scan()?;
         for name in &request.groups {
             let Ok(group) = scan.find_group(name) else {
                 continue;
@@ -404,6 +386,7 @@ impl<'a> Work<'a> {
         client: Client,
         words: &[String],
     ) -> Result<bool, Error> {
+        self.look.forget();
         let status = crate::live::run(client, words, &mut *self.caller.console)?;
         self.is_failed |= status.is_some_and(|status| status != 0);
         Ok(status.is_some())
@@ -462,10 +445,8 @@ impl<'a> Work<'a> {
 
     /// Takes a group, to use its volumes in this process.
     pub(super) fn take(&self, group: Uuid) -> Result<LiveGroup, Error> {
-        let disks = HostDisks {
-            source: self.source.clone(),
-            options: Options::default(),
-        };
+        self.look.forget();
+        let disks = host_disks(self.source.clone());
         let live = LiveGroup::take(&self.host, &disks, &group.to_string());
         live.map_err(|error| failed(&error))
     }
@@ -594,6 +575,12 @@ impl Prompt for CommandPrompt<'_> {
             Level::Warning => self.error(&format!("WARNING: {}", message.text)),
         }
     }
+}
+
+/// The devices of a source, as commands look at them.
+fn host_disks(source: DeviceSource) -> HostDisks {
+    let options = Options::default();
+    HostDisks { source, options }
 }
 
 /// The machine, with the settings that the arguments add.

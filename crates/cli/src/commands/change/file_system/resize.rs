@@ -135,10 +135,10 @@ fn goal(arguments: &Arguments, work: &mut Work<'_>, direction: ResizeTo) -> Resu
             single(operand.map_or("", String::as_str))?
         }
     };
-    let fresh = work.scan()?;
+    let kept = work.scan()?;
     let (scan, after) = match work.last_shown() {
         Some(preview) => (&preview.scan, preview.planned.change.vg()),
-        None => (&fresh, None),
+        None => (&*kept, None),
     };
     let group = scan
         .find_group(&volume.vg)
