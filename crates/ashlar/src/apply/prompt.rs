@@ -2,6 +2,8 @@
 
 use lvm2::plan::Message;
 
+use crate::scan::Scan;
+
 /// What people say to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -23,6 +25,9 @@ pub trait Prompt {
 
     /// Tells something.
     fn tell(&mut self, message: &Message);
+
+    /// Tells, if that is wanted, what was found on the disks that the change is made of.
+    fn found(&mut self, _scan: &Scan) {}
 }
 
 /// Nobody: every question has the same answer, and what is told is kept.

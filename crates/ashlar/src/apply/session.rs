@@ -212,8 +212,12 @@ impl<'a> Session<'a> {
 
     /// What is on the disks.
     pub(super) fn look(&mut self) -> Result<Scan> {
-        let looked = self.looked.take();
-        looked.map_or_else(|| self.disks.scan(self.host), Ok)
+        let scan = match self.looked.take() {
+            Some(scan) => scan,
+            None => self.disks.scan(self.host)?,
+        };
+        self.prompt.found(&scan);
+        Ok(scan)
     }
 
     /// The groups of a request, if they may be changed.

@@ -6,6 +6,7 @@
 use super::Session;
 use super::display::Values;
 use super::rows::label_of;
+use super::warnings::Interest;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use ashlar::scan::{Content, FoundDevice};
 
@@ -36,9 +37,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let values = Values::of(arguments, session)?;
     let scan = session.quiet_disks(arguments)?.scan;
     // It is about devices: what their groups lack is not asked.
-    session.tell_found(&scan, |finding| {
-        finding.device.is_some() || finding.group.is_none()
-    });
+    let mut said = Interest::of(session.command(), arguments).said(&scan);
+    said.retain(|(finding, _)| finding.group.is_none());
+    session.tell_found(&scan, said);
     let is_device = |device: &&FoundDevice| {
         !matches!(device.content, Content::Partitions | Content::Skipped(_))
     };

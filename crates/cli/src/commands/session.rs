@@ -13,7 +13,7 @@ use ashlar::host::{Config, DeviceSource, Host};
 use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
-use super::warnings::{concerns, said};
+use super::warnings::Interest;
 use crate::args::{Arguments, Command, Error, flags, settings};
 use crate::output::fields::{LogEntry, LogKind, LogObject};
 use crate::output::report::TimeFormat;
@@ -311,19 +311,14 @@ impl Session {
     /// does not hide the others.
     pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
         let disks = self.quiet_disks(arguments)?;
-        let command = self.command;
-        self.tell_found(&disks.scan, |finding| {
-            concerns(&disks.scan, finding, arguments, command)
-        });
+        let interest = Interest::of(self.command, arguments);
+        self.tell_found(&disks.scan, interest.said(&disks.scan));
         Ok(disks)
     }
 
-    /// Says what is wrong with disks, of what is wanted.
-    pub(super) fn tell_found(&mut self, scan: &Scan, is_wanted: impl Fn(&Finding) -> bool) {
-        for (finding, lines) in said(scan, self.is_verbose()) {
-            if !is_wanted(finding) {
-                continue;
-            }
+    /// Says what is wrong with disks, in these lines.
+    pub(super) fn tell_found(&mut self, scan: &Scan, said: Vec<(&Finding, Vec<String>)>) {
+        for (finding, lines) in said {
             // Nobody names a server by accident, as a folder may hold a file by accident.
             let is_server = finding
                 .device

@@ -14,7 +14,7 @@ use ashlar::scan::{Finding, FindingKind, Scan, Severity};
 use lvm2::Uuid;
 
 use super::dispatch::is_called_as_lvm2;
-use crate::args::Arguments;
+use crate::args::{Arguments, flags};
 
 /// How many warnings of one kind and group are said in full where there are more.
 const FULL_MAX: usize = 2;
@@ -95,14 +95,37 @@ fn summed_up(scan: &Scan) -> Vec<(&Finding, Option<String>)> {
     lines
 }
 
+/// What a command wants to know of what was found.
+#[derive(Debug, Clone)]
+pub(super) struct Interest {
+    command: &'static str,
+    operands: Vec<String>,
+    names_devices: bool,
+    is_verbose: bool,
+}
+
+impl Interest {
+    /// That of a command with these arguments.
+    pub(super) fn of(command: &'static str, arguments: &Arguments) -> Self {
+        Self {
+            command,
+            operands: arguments.operands().to_vec(),
+            names_devices: arguments.names_devices(),
+            is_verbose: arguments.has(&flags::VERBOSE),
+        }
+    }
+
+    /// The lines that are said of each finding that it wants to know.
+    pub(super) fn said<'s>(&self, scan: &'s Scan) -> Vec<(&'s Finding, Vec<String>)> {
+        let mut all = said(scan, self.is_verbose);
+        all.retain(|(finding, _)| concerns(scan, finding, self));
+        all
+    }
+}
+
 /// Whether what is found is of interest to a command that names groups: what another group lacks is
 /// not. Of tags, and of commands that name devices, it is not known which groups are meant.
-pub(super) fn concerns(
-    scan: &Scan,
-    finding: &Finding,
-    arguments: &Arguments,
-    command: &str,
-) -> bool {
+fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
     let is_of_group = matches!(
         finding.kind,
         FindingKind::MissingPv
@@ -116,15 +139,16 @@ pub(super) fn concerns(
     let Some(group) = finding.group.filter(|_| is_of_group) else {
         // Stock looks at what is of no group where physical volumes are asked for.
         let is_lonely = finding.kind == FindingKind::UsedFlag && is_called_as_lvm2();
+        let command = interest.command;
         return !is_lonely || command.starts_with("pv") || command == "fullreport";
     };
-    if arguments.operands().is_empty() || arguments.names_devices() {
+    if interest.operands.is_empty() || interest.names_devices {
         return true;
     }
     let mut groups = scan.groups.iter().filter(|found| found.uuid == group);
     let uuid = group.to_string();
     let is_named = |name: &str| {
-        arguments.operands().iter().any(|word| {
+        interest.operands.iter().any(|word| {
             let word = word.strip_prefix("/dev/").unwrap_or(word);
             let named = word.split('/').next().unwrap_or_default();
             word.starts_with(['@', '/']) || named == "mapper" || named == name || named == uuid

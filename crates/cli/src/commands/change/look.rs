@@ -21,6 +21,8 @@ use ashlar::scan::Scan;
 pub(super) struct Look {
     disks: Box<dyn Disks>,
     kept: RefCell<Option<Rc<Scan>>>,
+    /// What was found and is to be told.
+    untold: RefCell<Option<Rc<Scan>>>,
 }
 
 impl Look {
@@ -29,6 +31,7 @@ impl Look {
         Self {
             disks,
             kept: RefCell::default(),
+            untold: RefCell::default(),
         }
     }
 
@@ -39,7 +42,13 @@ impl Look {
         }
         let scan = Rc::new(self.disks.scan(host)?);
         self.kept.replace(Some(Rc::clone(&scan)));
+        self.untold.replace(Some(Rc::clone(&scan)));
         Ok(scan)
+    }
+
+    /// What was found last, once.
+    pub(super) fn untold(&self) -> Option<Rc<Scan>> {
+        self.untold.take()
     }
 
     /// What is known, without a look.

@@ -5,6 +5,7 @@
 //! `-qq` (no) has answered them. A command that could do only a part says so with
 //! [`Work::fail_later`] and goes on; its exit status is then 5.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -16,7 +17,7 @@ use ashlar::host::{DeviceSource, Host, Keeping, Sysfs};
 use ashlar::live::{Client, Console, LiveGroup, Stream};
 use ashlar::lock::StockLock;
 use ashlar::log;
-use ashlar::scan::{FoundVg, Options, Restriction, Scan};
+use ashlar::scan::{FoundVg, Options, Restriction, Scan, Severity};
 use lvm2::model::name::wrongness;
 use lvm2::plan::{Author, Change, Level, Message};
 use lvm2::{Sectors, Uuid};
@@ -28,6 +29,7 @@ use super::look::Look;
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, nodes_dir, settings, source_date};
 use crate::commands::dispatch::is_called_as_lvm2;
+use crate::commands::warnings::Interest;
 use crate::live::Nodes;
 
 /// What runs under a command's name.
@@ -66,6 +68,15 @@ pub(crate) struct Work<'a> {
     locked: Option<Vec<StockLock>>,
     /// The process that the whole command has to run in.
     delegated: Option<Client>,
+    warnings: Warnings,
+}
+
+/// What is wrong with disks, as far as people want to know it.
+#[derive(Debug, Default)]
+struct Warnings {
+    /// Nobody does.
+    interest: Option<Interest>,
+    told: HashSet<String>,
 }
 
 /// What a command adds to the devices file, and whether it begins one where that is wanted.
@@ -132,6 +143,7 @@ impl<'a> Work<'a> {
             changes: 0,
             locked: None,
             delegated: None,
+            warnings: Warnings::default(),
         })
     }
 
@@ -162,9 +174,13 @@ impl<'a> Work<'a> {
         &mut self,
         handler: Handler,
         arguments: &Arguments,
-        name: &str,
+        name: &'static str,
     ) -> Result<(), Error> {
+        if self.options.quiet == 0 {
+            self.warnings.interest = Some(Interest::of(name, arguments));
+        }
         let done = handler(arguments, self);
+        self.tell_found();
         if let Some(listing) = self.listing.take() {
             for text in listing.write(&self.host, name) {
                 self.error(&text);
@@ -183,6 +199,19 @@ impl<'a> Work<'a> {
     /// one.
     pub(super) fn scan(&self) -> Result<Rc<Scan>, Error> {
         self.look.scan(&self.host).map_err(|error| failed(&error))
+    }
+
+    /// Tells what was found wrong in the last look.
+    fn tell_found(&mut self) {
+        let untold = self.look.untold().filter(|_| self.delegated.is_none());
+        if let Some(scan) = untold {
+            let mut prompt = CommandPrompt {
+                console: &mut *self.caller.console,
+                options: self.options,
+                warnings: &mut self.warnings,
+            };
+            prompt.found(&scan);
+        }
     }
 
     /// Forgets what was on the disks: time has passed, or somebody else has written.
@@ -242,9 +271,11 @@ impl<'a> Work<'a> {
         if self.purpose == Purpose::Change {
             self.require_here(request)?;
         }
+        self.tell_found();
         let mut prompt = CommandPrompt {
             console: &mut *self.caller.console,
             options: self.options,
+            warnings: &mut self.warnings,
         };
         let mut session = Session::new(&self.host, self.look.disks(), &mut prompt);
         session.listing = self.listing.as_mut();
@@ -280,9 +311,11 @@ impl<'a> Work<'a> {
         request: &Request,
         mut plan: impl FnMut(&Scan, &mut Author<'_>) -> ashlar::Result<Planned>,
     ) -> Result<Preview, Error> {
+        self.tell_found();
         let mut prompt = CommandPrompt {
             console: &mut *self.caller.console,
             options: self.options,
+            warnings: &mut self.warnings,
         };
         let mut session = Session::new(&self.host, self.look.disks(), &mut prompt);
         session.looked = self.look.kept();
@@ -525,9 +558,11 @@ impl<'a> Work<'a> {
     }
 
     fn prompt(&mut self) -> CommandPrompt<'_> {
+        self.tell_found();
         CommandPrompt {
             console: &mut *self.caller.console,
             options: self.options,
+            warnings: &mut self.warnings,
         }
     }
 }
@@ -536,6 +571,7 @@ impl<'a> Work<'a> {
 struct CommandPrompt<'v> {
     console: &'v mut dyn Console,
     options: PromptOptions,
+    warnings: &'v mut Warnings,
 }
 
 impl CommandPrompt<'_> {
@@ -573,6 +609,21 @@ impl Prompt for CommandPrompt<'_> {
                 let _ = self.console.write(Stream::Out, &format!("  {text}\n"));
             }
             Level::Warning => self.error(&format!("WARNING: {}", message.text)),
+        }
+    }
+
+    fn found(&mut self, scan: &Scan) {
+        let Some(interest) = &self.warnings.interest else {
+            return;
+        };
+        let said = interest.said(scan).into_iter();
+        // What cannot be used at all the command says itself.
+        let warnings = said.filter(|(finding, _)| finding.severity == Severity::Warning);
+        let lines: Vec<String> = warnings.flat_map(|(_, lines)| lines).collect();
+        for line in lines {
+            if self.warnings.told.insert(line.clone()) {
+                self.error(&line);
+            }
         }
     }
 }
