@@ -11,9 +11,24 @@ use crate::host::Host;
 use crate::scan::{FoundVg, Restriction};
 use crate::{Error, Kind, Result};
 
-/// What matters where the metadata is written, and not before: what else is wrong with a request is
-/// said first.
-const OF_DISKS: [Restriction; 2] = [Restriction::DuplicatePvs, Restriction::Disagreement];
+/// When a restriction matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Matters {
+    /// Whatever is asked.
+    Always,
+    /// Where the metadata is written, and not before: what else is wrong with a request is said
+    /// first.
+    ForWriting,
+}
+
+impl Matters {
+    fn of(restriction: &Restriction) -> Self {
+        match restriction {
+            Restriction::DuplicatePvs | Restriction::Disagreement => Self::ForWriting,
+            _ => Self::Always,
+        }
+    }
+}
 
 /// Fails where `group` may not be changed, whatever is asked.
 ///
@@ -21,9 +36,7 @@ const OF_DISKS: [Restriction; 2] = [Restriction::DuplicatePvs, Restriction::Disa
 ///
 /// `Missing` where devices are, `Refused`.
 pub fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
-    let own = group.restrictions.iter();
-    let own: Vec<Restriction> = own.filter(|one| !OF_DISKS.contains(one)).cloned().collect();
-    refuse_first(&group.name, &own, tolerated)?;
+    refuse_first(group, Matters::Always, tolerated)?;
     if !tolerated.contains(&Tolerated::UnknownSegments) {
         require_known_segments(&group.model)?;
     }
@@ -32,22 +45,20 @@ pub fn permit(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
 
 /// Fails where the metadata of `group` may not be written as it is found.
 pub(super) fn permit_write(group: &FoundVg, tolerated: &[Tolerated]) -> Result<()> {
-    let own = group.restrictions.iter();
-    let own: Vec<Restriction> = own.filter(|one| OF_DISKS.contains(one)).cloned().collect();
-    refuse_first(&group.name, &own, tolerated)
+    refuse_first(group, Matters::ForWriting, tolerated)
 }
 
-/// Fails with the first restriction that is not tolerated.
-fn refuse_first(name: &str, all: &[Restriction], tolerated: &[Tolerated]) -> Result<()> {
-    for restriction in all {
-        if tolerates(tolerated, restriction) {
+/// Fails with the first restriction of a group that matters then and is not tolerated.
+fn refuse_first(group: &FoundVg, when: Matters, tolerated: &[Tolerated]) -> Result<()> {
+    for restriction in &group.restrictions {
+        if Matters::of(restriction) != when || tolerates(tolerated, restriction) {
             continue;
         }
         let kind = match restriction {
             Restriction::Partial => Kind::Missing,
             _ => Kind::Refused,
         };
-        return Err(Error::new(kind, sentence(name, restriction)));
+        return Err(Error::new(kind, sentence(&group.name, restriction)));
     }
     Ok(())
 }

@@ -10,12 +10,12 @@ use lvm2::plan::logical::{
 
 use super::activation::close;
 use super::arguments::{Choice, ZERO, choice, size};
-use super::groups::permitted;
+use super::groups::changeable_group;
 use super::lvcreate::SNAPSHOT;
 use super::volumes::{
     CHUNK_SIZE, TYPE, default_group, missing, path, require_group_name, require_name,
 };
-use super::work::{Work, failed, missing as missing_group, planned};
+use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Error, Flag, LvName};
 use crate::attachment::Runtime;
 use crate::commands::detach::require_unused;
@@ -143,9 +143,7 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     };
     require_group_name(&group)?;
     let scan = work.scan()?;
-    let found = scan.find_group(&group);
-    let found = found.map_err(|error| missing_group(&group, &error))?;
-    permitted(found, &[])?;
+    let found = changeable_group(&scan, &group, &[])?;
     if found.model.lv_by_name(&store).is_none() {
         return Err(failed(&missing(&group, &store)));
     }

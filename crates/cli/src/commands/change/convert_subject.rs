@@ -6,14 +6,14 @@ use ashlar::apply::Tolerated;
 use super::checksums::INTEGRITY;
 use super::convert_array::{CHUNK, REPLACE};
 use super::convert_reshape::MORE_STRIPES;
-use super::groups::permitted;
+use super::groups::{changeable_group, found_group};
 use super::lvconvert::{MIRRORS, REPAIR, SPLIT, TRACK, not_permitted, present};
 use super::not_done;
 use super::volumes::{
     CORE_LOG, MIRROR_LOG, REGION_SIZE, TYPE, default_group, path, places, require_group_name,
     single,
 };
-use super::work::{Work, failed, missing as missing_group};
+use super::work::{Work, failed};
 use crate::args::{Arguments, Error, Flag, LvName};
 
 /// The volume that a word names, as this command says what is wrong with it: where stock would go
@@ -28,8 +28,7 @@ pub(super) fn converted(
     match path(word).map_err(Error::failed)? {
         (None, name) if may_be_group && default_group().is_none() => {
             let scan = work.scan()?;
-            let found = scan.find_group(&name);
-            found.map_err(|error| missing_group(&name, &error))?;
+            found_group(&scan, &name)?;
             Err(Error::failed(format!(
                 "Please name one volume of volume group {name}, as {name}/LV."
             )))
@@ -53,14 +52,12 @@ pub(super) fn require_present(
     volume: &LvName,
 ) -> Result<(), Error> {
     let scan = work.scan()?;
-    let found = scan.find_group(&volume.vg);
-    let found = found.map_err(|error| missing_group(&volume.vg, &error))?;
     let tolerated: &[Tolerated] = if arguments.has(&REPAIR) {
         &[Tolerated::Missing]
     } else {
         &[]
     };
-    permitted(found, tolerated)?;
+    changeable_group(&scan, &volume.vg, tolerated)?;
     present(work, volume).map(drop)
 }
 
@@ -73,11 +70,13 @@ pub(super) fn require_places(
     if words.is_empty() {
         return Ok(());
     }
-    present(work, volume)?;
     let scan = work.scan()?;
-    let found = scan.find_group(&volume.vg);
-    let found = found.map_err(|error| missing_group(&volume.vg, &error))?;
-    let places = places(&scan, found, &work.finder(), words);
+    let places = places(
+        &scan,
+        found_group(&scan, &volume.vg)?,
+        &work.finder(),
+        words,
+    );
     places.map(drop).map_err(|error| failed(&error))
 }
 

@@ -160,12 +160,21 @@ pub(super) fn others(group: &FoundVg) -> Option<String> {
     })
 }
 
-/// Why a group that is looked for cannot be changed.
-pub(super) fn require_changeable(scan: &Scan, name: &str) -> Result<(), Error> {
-    let found = scan
-        .find_group(name)
-        .map_err(|error| missing(name, &error))?;
-    permitted(found, &[])
+/// The group of this name; where it is not there, stock's two sentences.
+pub(super) fn found_group<'s>(scan: &'s Scan, name: &str) -> Result<&'s FoundVg, Error> {
+    let found = scan.find_group(name);
+    found.map_err(|error| missing(name, &error))
+}
+
+/// The same, if it may be changed: to be asked before what is wrong with volumes is said.
+pub(super) fn changeable_group<'s>(
+    scan: &'s Scan,
+    name: &str,
+    tolerated: &[Tolerated],
+) -> Result<&'s FoundVg, Error> {
+    let found = found_group(scan, name)?;
+    permitted(found, tolerated)?;
+    Ok(found)
 }
 
 /// The same of one that was found.

@@ -18,6 +18,7 @@ use super::convert_snapshot::{
     self, MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, split_off,
 };
 use super::convert_subject::{converted, require_places, require_present, require_types};
+use super::groups::found_group;
 use super::limits::region_size;
 use super::lvcreate::{SNAPSHOT, mirror_log, refuse_types, unknown_type};
 use super::merging::{self, BACKGROUND, INTERVAL, merge_and_follow};
@@ -27,7 +28,7 @@ use super::volumes::{
     ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing,
     places, policy, require_name, type_shown,
 };
-use super::work::{Work, failed, missing as missing_group, planned};
+use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
 use crate::commands::Session;
 
@@ -348,9 +349,7 @@ pub(super) struct Present {
 
 pub(super) fn present(work: &Work<'_>, volume: &LvName) -> Result<Present, Error> {
     let scan = work.scan()?;
-    let group = scan
-        .find_group(&volume.vg)
-        .map_err(|error| missing_group(&volume.vg, &error))?;
+    let group = found_group(&scan, &volume.vg)?;
     let id = group.model.lv_by_name(&volume.lv);
     let id = id.ok_or_else(|| failed(&missing(&volume.vg, &volume.lv)))?;
     Ok(Present {
@@ -530,9 +529,7 @@ fn repair(arguments: &Arguments, work: &mut Work<'_>, volume: &LvName) -> Result
     let mut request = work.request_of(&[&volume.vg]);
     request.tolerated.push(Tolerated::Missing);
     let scan = work.scan()?;
-    let group = scan
-        .find_group(&volume.vg)
-        .map_err(|error| failed(&error))?;
+    let group = found_group(&scan, &volume.vg)?;
     let is_whole = |group: &FoundVg| {
         let mut members = group.members.iter();
         members.all(|member| member.presence.usable().is_some())

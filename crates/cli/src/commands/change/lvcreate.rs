@@ -17,7 +17,7 @@ use super::arguments::{
 use super::arrays::{MAX_RATE, MIN_RATE, level, new_array};
 use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
-use super::groups::permitted;
+use super::groups::changeable_group;
 use super::limits::{new_minor, region_size};
 use super::new_snapshot::{Wanted, wanted};
 use super::not_done;
@@ -29,7 +29,7 @@ use super::volumes::{
     STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, path, permission, places,
     policy, read_ahead, require_name, size, skip, tags,
 };
-use super::work::{Work, missing as missing_group, planned};
+use super::work::{Work, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, Kind, flags};
 
 /// As many stripes as LVM2 takes, and the smallest of its stripe sizes.
@@ -293,9 +293,7 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
 /// is said.
 fn require_group(group: &str, work: &Work<'_>) -> Result<(), Error> {
     let scan = work.scan()?;
-    let found = scan.find_group(group);
-    let found = found.map_err(|error| missing_group(group, &error))?;
-    permitted(found, &[])
+    changeable_group(&scan, group, &[]).map(drop)
 }
 
 /// The same error, with stock's second one.

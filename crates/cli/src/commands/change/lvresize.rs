@@ -13,14 +13,14 @@ use super::arguments::{
 };
 use super::arrays::{AtWork, level};
 use super::file_system;
-use super::groups::permitted;
+use super::groups::changeable_group;
 use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
     copies, missing, places, policy, single, size,
 };
-use super::work::{Work, failed, missing as missing_group, planned};
+use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
 use crate::commands::Session;
 
@@ -307,9 +307,7 @@ pub(super) fn change_size(
 /// before anything else is wrong.
 fn require_resizable(work: &Work<'_>, volume: &LvName, words: &[String]) -> Result<(), Error> {
     let scan = work.scan()?;
-    let found = scan.find_group(&volume.vg);
-    let found = found.map_err(|error| missing_group(&volume.vg, &error))?;
-    permitted(found, &[])?;
+    let found = changeable_group(&scan, &volume.vg, &[])?;
     let checked = require_copies(found, &volume.lv, None)
         .and_then(|()| places(&scan, found, &work.finder(), words));
     checked.map(drop).map_err(|error| failed(&error))

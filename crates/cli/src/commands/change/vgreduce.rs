@@ -12,7 +12,7 @@ use lvm2::plan::logical::ImageStates;
 
 use super::arguments::{CHANGE, FORCE};
 use super::finder::Finder;
-use super::groups::{others, plain, require_changeable};
+use super::groups::{changeable_group, others, plain};
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
 use super::pvresize::changeable;
 use super::run::run;
@@ -92,7 +92,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         work.error(&why);
         return Ok(());
     }
-    if let Err(why) = require_changeable(&scan, group) {
+    if let Err(why) = changeable_group(&scan, group, &[]) {
         work.fail_later(&why.to_string());
         for name in &devices {
             work.error(&out_of(group, name, &scan, &finder));
