@@ -76,7 +76,7 @@ fn active_part(group: &FoundVg, relations: &Relations, lv: LvId, host: &Host) ->
 /// Why a restriction forbids writing, if it does.
 fn reason(restriction: &Restriction) -> Option<String> {
     Some(match restriction {
-        Restriction::Foreign { system_id } => {
+        Restriction::Foreign { system_id, .. } => {
             format!("its group belongs to the host with system ID {system_id}")
         }
         Restriction::Shared { lock_type } => {

@@ -8,7 +8,7 @@ use lvm2::plan::{Change, VolumeChange, require_known_segments};
 
 use super::request::Tolerated;
 use crate::host::Host;
-use crate::scan::{FoundVg, Restriction};
+use crate::scan::{FoundVg, Restriction, foreign};
 use crate::{Error, Kind, Result};
 
 /// When a restriction matters.
@@ -86,9 +86,9 @@ fn tolerates(tolerated: &[Tolerated], restriction: &Restriction) -> bool {
 
 fn sentence(name: &str, restriction: &Restriction) -> String {
     match restriction {
-        Restriction::Foreign { system_id } => format!(
-            "Cannot access VG {name} with system ID {system_id}: it belongs to that host; \
-             local/extra_system_ids takes it over"
+        Restriction::Foreign { system_id, own } => format!(
+            "{}: it belongs to that host; local/extra_system_ids takes it over",
+            foreign(name, system_id, own.as_deref())
         ),
         Restriction::Shared { lock_type } => format!(
             "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd: change it \
@@ -119,9 +119,9 @@ fn sentence(name: &str, restriction: &Restriction) -> String {
             format!("More than one volume group has the name {name}; rename one by its UUID")
         }
         Restriction::Partial => format!(
-            "Cannot change VG {name} while PVs are missing: name their devices too, or bring them \
-             back (vgextend --restoremissing takes returned ones in); what would be lost without \
-             them, plan vgreduce --removemissing --force {name} shows"
+            "Cannot change VG {name} while PVs are missing.\nSee vgreduce --removemissing and \
+             vgextend --restoremissing; plan vgreduce --removemissing --force {name} shows what \
+             would be lost."
         ),
         Restriction::DuplicatePvs => format!(
             "Cannot update volume group {name} with duplicate PV devices: leave out the device \

@@ -212,6 +212,8 @@ pub enum Restriction {
     Foreign {
         /// The system ID of that host.
         system_id: String,
+        /// This host's, if it has one.
+        own: Option<String>,
     },
     /// Several hosts share it through a lock manager.
     Shared {
@@ -236,6 +238,15 @@ pub enum Restriction {
     Partial,
     /// A physical volume was found on more than one device.
     DuplicatePvs,
+}
+
+/// What stock says of the group `name` of another host, without a full stop.
+pub fn foreign(name: &str, system_id: &str, own: Option<&str>) -> String {
+    let own = own.map_or_else(
+        || "unknown local system ID".to_owned(),
+        |own| format!("local system ID {own}"),
+    );
+    format!("Cannot access VG {name} with system ID {system_id} with {own}")
 }
 
 impl Scan {

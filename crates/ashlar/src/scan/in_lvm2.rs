@@ -86,7 +86,10 @@ pub(super) fn old_texts(group: &str, areas: &[(&str, u32)]) -> Vec<String> {
         return Vec::new();
     };
     let mut lines = Vec::new();
-    for area in areas.filter(|area| area.1 != newest.1) {
+    for area in areas {
+        if area.1 == newest.1 {
+            continue;
+        }
         let (old, new) = if area.1 < newest.1 {
             (area, newest)
         } else {

@@ -246,6 +246,7 @@ fn foreign(group: &FoundVg, host: &Host) -> Option<(Restriction, Finding)> {
     Some((
         Restriction::Foreign {
             system_id: id.to_owned(),
+            own,
         },
         finding,
     ))

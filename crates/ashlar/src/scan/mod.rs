@@ -34,7 +34,7 @@ pub(crate) use again::scan_again;
 pub use finding::{Finding, FindingKind, Severity};
 pub use found::{
     AreaContent, AreaVersion, Content, DeviceIndex, Duplicate, FoundArea, FoundDevice, FoundPv,
-    FoundVg, Member, Presence, PvIndex, Restriction, Scan,
+    FoundVg, Member, Presence, PvIndex, Restriction, Scan, foreign,
 };
 #[cfg(any(test, feature = "explore"))]
 pub(crate) use run::look_twice;

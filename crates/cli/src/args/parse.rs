@@ -141,11 +141,6 @@ impl Arguments {
         words.filter_map(existing).collect()
     }
 
-    /// Whether operands of the command are devices.
-    pub(crate) fn names_devices(&self) -> bool {
-        self.devices_from.is_some()
-    }
-
     /// Takes a flag that was given, unless its value is none or it was given before.
     fn add(&mut self, flag: &Flag, value: Option<String>) -> Result<(), Error> {
         let long = flag.long;

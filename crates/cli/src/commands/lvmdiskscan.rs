@@ -8,7 +8,7 @@ use super::display::Values;
 use super::rows::label_of;
 use super::warnings::Interest;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use ashlar::scan::{Content, FoundDevice};
+use ashlar::scan::{Content, FindingKind, FoundDevice};
 
 /// `-l`
 const LVM_PARTITION: Flag =
@@ -38,7 +38,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let scan = session.quiet_disks(arguments)?.scan;
     // It is about devices: what their groups lack is not asked.
     let mut said = Interest::of(session.command(), arguments).said(&scan);
-    said.retain(|(finding, _)| finding.group.is_none());
+    said.retain(|(finding, _)| {
+        finding.group.is_none() || finding.kind == FindingKind::Disagreement
+    });
     session.tell_found(&scan, said);
     let is_device = |device: &&FoundDevice| {
         !matches!(device.content, Content::Partitions | Content::Skipped(_))

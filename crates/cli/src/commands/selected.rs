@@ -3,7 +3,7 @@
 //! No operand means everything. A name that does not exist is told and makes the command fail at
 //! its end; the others are still shown.
 
-use ashlar::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction};
+use ashlar::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction, foreign};
 use lvm2::model::name::wrongness;
 use lvm2::model::{LvId, PvId, VgFlag};
 
@@ -165,16 +165,10 @@ fn is_shown(
             return false;
         }
         let message = match restriction {
-            Restriction::Foreign { system_id } if !arguments.has(&flags::FOREIGN) => {
-                let config = session.config(arguments).ok();
-                let own = config.and_then(|config| config.system_id());
-                let own = own.map_or_else(
-                    || "unknown local system ID".to_owned(),
-                    |own| format!("local system ID {own}"),
-                );
+            Restriction::Foreign { system_id, own } if !arguments.has(&flags::FOREIGN) => {
                 let message = format!(
-                    "Cannot access VG {name} with system ID {system_id} with {own}; --foreign \
-                     shows it."
+                    "{}; --foreign shows it.",
+                    foreign(name, system_id, own.as_deref())
                 );
                 if everything {
                     session.error(&message);

@@ -13,6 +13,7 @@ use ashlar::host::{Config, DeviceSource, Host};
 use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
+use super::dispatch::is_called_as_lvm2;
 use super::warnings::Interest;
 use crate::args::{Arguments, Command, Error, flags, settings};
 use crate::output::fields::{LogEntry, LogKind, LogObject};
@@ -342,6 +343,12 @@ impl Session {
             }
             Severity::Error if is_server => self.fail_later(text),
             Severity::Error => self.error(text),
+            // LVM2 is not silent about it with -q.
+            Severity::Warning if is_called_as_lvm2() => {
+                if !self.note(LogKind::Warning, text) {
+                    self.error(text);
+                }
+            }
             Severity::Warning => self.tell(text),
             // The log has it.
             Severity::Note => {}

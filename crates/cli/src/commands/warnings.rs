@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ashlar::scan::{Finding, FindingKind, Scan, Severity};
+use ashlar::scan::{Content, Finding, FindingKind, Scan, Severity};
 use lvm2::Uuid;
 
 use super::dispatch::is_called_as_lvm2;
@@ -95,12 +95,23 @@ fn summed_up(scan: &Scan) -> Vec<(&Finding, Option<String>)> {
     lines
 }
 
+/// Commands that look into no group that is there.
+const OF_DEVICES: [&str; 5] = ["pvck", "pvcreate", "pvremove", "vgcfgrestore", "vgcreate"];
+/// Commands that look at all groups, to find the physical volumes that they are about.
+const OF_PVS: [&str; 6] = [
+    "fullreport",
+    "pvchange",
+    "pvdisplay",
+    "pvresize",
+    "pvs",
+    "pvscan",
+];
+
 /// What a command wants to know of what was found.
 #[derive(Debug, Clone)]
 pub(super) struct Interest {
     command: &'static str,
     operands: Vec<String>,
-    names_devices: bool,
     is_verbose: bool,
 }
 
@@ -110,9 +121,13 @@ impl Interest {
         Self {
             command,
             operands: arguments.operands().to_vec(),
-            names_devices: arguments.names_devices(),
             is_verbose: arguments.has(&flags::VERBOSE),
         }
+    }
+
+    /// Whether all physical volumes are looked at.
+    fn asks_for_pvs(&self) -> bool {
+        OF_PVS.contains(&self.command) && (self.command != "fullreport" || self.operands.is_empty())
     }
 
     /// The lines that are said of each finding that it wants to know.
@@ -137,21 +152,35 @@ fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
             | FindingKind::UsedFlag
     );
     let Some(group) = finding.group.filter(|_| is_of_group) else {
-        // Stock looks at what is of no group where physical volumes are asked for.
+        // Stock looks at what is of no group where all physical volumes are asked for.
         let is_lonely = finding.kind == FindingKind::UsedFlag && is_called_as_lvm2();
-        let command = interest.command;
-        return !is_lonely || command.starts_with("pv") || command == "fullreport";
+        return !is_lonely || interest.asks_for_pvs();
     };
-    if interest.operands.is_empty() || interest.names_devices {
+    if OF_DEVICES.contains(&interest.command) {
+        return false;
+    }
+    if interest.operands.is_empty() || interest.asks_for_pvs() {
         return true;
     }
     let mut groups = scan.groups.iter().filter(|found| found.uuid == group);
     let uuid = group.to_string();
+    let is_on = |word: &str| {
+        let device = scan.find_device(word, None);
+        let pv = device.and_then(|index| match scan.device(index).content {
+            Content::PhysicalVolume(pv) => Some(scan.pv(pv)),
+            _ => None,
+        });
+        pv.is_some_and(|pv| pv.group == Some(group))
+    };
     let is_named = |name: &str| {
-        interest.operands.iter().any(|word| {
-            let word = word.strip_prefix("/dev/").unwrap_or(word);
+        interest.operands.iter().any(|operand| {
+            let word = operand.strip_prefix("/dev/").unwrap_or(operand);
             let named = word.split('/').next().unwrap_or_default();
-            word.starts_with(['@', '/']) || named == "mapper" || named == name || named == uuid
+            word.starts_with(['@', '/'])
+                || named == "mapper"
+                || named == name
+                || named == uuid
+                || is_on(operand)
         })
     };
     groups.any(|found| is_named(&found.name))

@@ -15,7 +15,7 @@ fn old_texts_are_compared_in_their_order() {
             "See vgck --updatemetadata to correct inconsistency.",
         ]
     );
-    let newer_last = old_texts("vg", &[("a", 2), ("b", 2), ("c", 7)]);
+    let newer_last = old_texts("vg", &[("a", 2), ("b", 2), ("c", 7), ("d", 7)]);
     assert_eq!(
         newer_last[0],
         "WARNING: ignoring metadata seqno 2 on a for seqno 7 on c for VG vg."

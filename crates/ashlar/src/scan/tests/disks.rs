@@ -341,6 +341,7 @@ fn groups_of_others_are_marked() {
             "flags = []\nsystem_id = \"other\"",
             Restriction::Foreign {
                 system_id: "other".into(),
+                own: None,
             },
         ),
         (

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ashlar::apply::{Tolerated, permit};
-use ashlar::scan::{FoundVg, Restriction, Scan};
+use ashlar::scan::{FoundVg, Restriction, Scan, foreign};
 use ashlar::{Error as Failure, Kind};
 use lvm2::Uuid;
 use lvm2::model::PvId;
@@ -152,9 +152,9 @@ pub(super) fn others(group: &FoundVg) -> Option<String> {
     let mut restrictions = group.restrictions.iter();
     restrictions.find_map(|restriction| match restriction {
         Restriction::Clustered => Some(skipped_cluster(name)),
-        Restriction::Foreign { system_id } => Some(format!(
-            "Cannot access VG {name} with system ID {system_id}: it belongs to that host"
-        )),
+        Restriction::Foreign { system_id, own } => {
+            Some(format!("{}.", foreign(name, system_id, own.as_deref())))
+        }
         Restriction::Shared { .. } => Some(String::new()),
         _ => None,
     })

@@ -48,6 +48,7 @@ mod not_done;
 mod place;
 pub(super) mod plan;
 mod profiles;
+mod prompt;
 mod pvchange;
 pub(super) mod pvck;
 mod pvcreate;

@@ -5,7 +5,6 @@
 //! `-qq` (no) has answered them. A command that could do only a part says so with
 //! [`Work::fail_later`] and goes on; its exit status is then 5.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -14,18 +13,19 @@ use ashlar::apply::{
     Preview, Prompt, Request, Session, TestMode, stock_locks,
 };
 use ashlar::host::{DeviceSource, Host, Keeping, Sysfs};
-use ashlar::live::{Client, Console, LiveGroup, Stream};
+use ashlar::live::{Client, LiveGroup, Stream};
 use ashlar::lock::StockLock;
 use ashlar::log;
-use ashlar::scan::{FoundVg, Options, Restriction, Scan, Severity};
+use ashlar::scan::{FoundVg, Options, Restriction, Scan};
 use lvm2::model::name::wrongness;
-use lvm2::plan::{Author, Change, Level, Message};
+use lvm2::plan::{Author, Change, Message};
 use lvm2::{Sectors, Uuid};
 
 use super::arguments::{AUTOBACKUP, Choice, FORCE, UUID_SEED, choice, file_systems, invalid};
 use super::arrays::AtWork;
 use super::finder::Finder;
 use super::look::Look;
+use super::prompt::{CommandPrompt, PromptOptions, Warnings};
 use super::run::Caller;
 use crate::args::{Arguments, Error, flags, nodes_dir, settings, source_date};
 use crate::commands::dispatch::is_called_as_lvm2;
@@ -71,14 +71,6 @@ pub(crate) struct Work<'a> {
     warnings: Warnings,
 }
 
-/// What is wrong with disks, as far as people want to know it.
-#[derive(Debug, Default)]
-struct Warnings {
-    /// Nobody does.
-    interest: Option<Interest>,
-    told: HashSet<String>,
-}
-
 /// What a command adds to the devices file, and whether it begins one where that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lists {
@@ -88,14 +80,6 @@ pub(super) enum Lists {
     More,
     /// Nothing: it changes what is listed.
     Nothing,
-}
-
-/// How people are spoken with.
-#[derive(Debug, Clone, Copy)]
-struct PromptOptions {
-    yes: bool,
-    forced: bool,
-    quiet: usize,
 }
 
 impl<'a> Work<'a> {
@@ -176,9 +160,7 @@ impl<'a> Work<'a> {
         arguments: &Arguments,
         name: &'static str,
     ) -> Result<(), Error> {
-        if self.options.quiet == 0 {
-            self.warnings.interest = Some(Interest::of(name, arguments));
-        }
+        self.warn_of_disks(name, arguments);
         let done = handler(arguments, self);
         self.tell_found();
         if let Some(listing) = self.listing.take() {
@@ -201,8 +183,16 @@ impl<'a> Work<'a> {
         self.look.scan(&self.host).map_err(|error| failed(&error))
     }
 
+    /// From now on what is wrong with disks is told, as far as this command wants to know it.
+    pub(super) fn warn_of_disks(&mut self, name: &'static str, arguments: &Arguments) {
+        // LVM2 is not silent about it with -q.
+        if self.options.quiet == 0 || is_called_as_lvm2() {
+            self.warnings.interest = Some(Interest::of(name, arguments));
+        }
+    }
+
     /// Tells what was found wrong in the last look.
-    fn tell_found(&mut self) {
+    pub(super) fn tell_found(&mut self) {
         let untold = self.look.untold().filter(|_| self.delegated.is_none());
         if let Some(scan) = untold {
             let mut prompt = CommandPrompt {
@@ -563,67 +553,6 @@ impl<'a> Work<'a> {
             console: &mut *self.caller.console,
             options: self.options,
             warnings: &mut self.warnings,
-        }
-    }
-}
-
-/// The prompt of a command: its console, behind the options that answer or silence.
-struct CommandPrompt<'v> {
-    console: &'v mut dyn Console,
-    options: PromptOptions,
-    warnings: &'v mut Warnings,
-}
-
-impl CommandPrompt<'_> {
-    fn error(&mut self, text: &str) {
-        let text = text.replace('\n', "\n  ");
-        // Nobody can be told that standard error is closed.
-        let _ = self.console.write(Stream::Err, &format!("  {text}\n"));
-    }
-}
-
-impl Prompt for CommandPrompt<'_> {
-    fn ask(&mut self, question: &str) -> Answer {
-        if self.options.yes {
-            return Answer::Yes;
-        }
-        if self.options.quiet >= 2 {
-            let _ = self.console.write(Stream::Err, &format!("{question}[n]\n"));
-            return Answer::No;
-        }
-        self.console.ask(question)
-    }
-
-    fn ask_to_wipe(&mut self, question: &str) -> Answer {
-        if self.options.forced {
-            return Answer::Yes;
-        }
-        self.ask(question)
-    }
-
-    fn tell(&mut self, message: &Message) {
-        match message.level {
-            Level::Note if self.options.quiet >= 2 => {}
-            Level::Note => {
-                let text = message.text.replace('\n', "\n  ");
-                let _ = self.console.write(Stream::Out, &format!("  {text}\n"));
-            }
-            Level::Warning => self.error(&format!("WARNING: {}", message.text)),
-        }
-    }
-
-    fn found(&mut self, scan: &Scan) {
-        let Some(interest) = &self.warnings.interest else {
-            return;
-        };
-        let said = interest.said(scan).into_iter();
-        // What cannot be used at all the command says itself.
-        let warnings = said.filter(|(finding, _)| finding.severity == Severity::Warning);
-        let lines: Vec<String> = warnings.flat_map(|(_, lines)| lines).collect();
-        for line in lines {
-            if self.warnings.told.insert(line.clone()) {
-                self.error(&line);
-            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ashlar::activate::MissingPolicy;
 use ashlar::host::{Config, VolumeList};
 use ashlar::log;
-use ashlar::scan::{FoundVg, Restriction};
+use ashlar::scan::{FoundVg, Restriction, foreign};
 use lvm2::Uuid;
 use lvm2::model::{
     LogicalVolume, LvFlag, LvId, Relations, SegmentType, SnapshotState, VgFlag, VolumeGroup,
@@ -58,9 +58,9 @@ pub(in crate::commands::change) fn require_usable(group: &FoundVg) -> Result<(),
     for restriction in &group.restrictions {
         let why = match restriction {
             Restriction::Exported => format!("Volume group {name} is exported"),
-            Restriction::Foreign { system_id } => format!(
-                "Cannot access VG {name} with system ID {system_id}: it belongs to that host"
-            ),
+            Restriction::Foreign { system_id, own } => {
+                format!("{}.", foreign(name, system_id, own.as_deref()))
+            }
             Restriction::Shared { lock_type } => format!(
                 "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd."
             ),

@@ -197,7 +197,10 @@ pub(in crate::commands::change) fn resize(
     let goal = {
         let caller = Caller::at(&mut terminal);
         let mut work = Work::new(arguments, caller, Purpose::Show)?;
-        goal(arguments, &mut work, direction)?
+        work.warn_of_disks(session.command(), arguments);
+        let goal = goal(arguments, &mut work, direction);
+        work.tell_found();
+        goal?
     };
     let place = place::find(&goal.name, goal.group)?;
     let decision = goal.decide(&place, arguments)?;
@@ -263,6 +266,10 @@ fn change_volume(goal: &Goal, arguments: &Arguments, session: &mut Session) -> R
     words.extend(arguments.options(&own));
     if new < old {
         words.push("--fs=resized".to_owned());
+    }
+    if !arguments.has(&flags::QUIET) {
+        // What is wrong with the disks was told.
+        words.push("--quiet".to_owned());
     }
     words.push("--".to_owned());
     words.extend_from_slice(arguments.operands());
