@@ -46,8 +46,8 @@ pub(super) fn archive(config: &Config, vg: &VolumeGroup, description: String) ->
 
 /// Keeps the text of `vg` as it is now, or says that it is not kept.
 pub(super) fn backup(config: &Config, vg: &VolumeGroup, description: String) -> Option<Message> {
-    if !config.keeps_backups() {
-        return Some(not_kept());
+    if let Some(message) = not_backed_up(config) {
+        return Some(message);
     }
     let path = config.backup_dir().join(&vg.name);
     let failure = write(&path, vg, description).err();
@@ -61,6 +61,11 @@ pub(super) fn forget(config: &Config, vg: &VolumeGroup) -> Option<Message> {
         return None;
     }
     (vg.lv_count() > 0).then(not_kept)
+}
+
+/// What is said of a change where no backups are kept.
+pub(super) fn not_backed_up(config: &Config) -> Option<Message> {
+    (!config.keeps_backups()).then(not_kept)
 }
 
 fn not_kept() -> Message {

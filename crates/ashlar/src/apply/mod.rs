@@ -79,7 +79,7 @@ pub use request::{
     Agreement, FileSystems, NewLabel, Outcome, Ownership, Planned, Question, Request, Signatures,
     TestMode, Tolerated,
 };
-pub use session::{Environment, Plan, Session, stock_locks};
+pub use session::{Environment, Plan, Session, is_told_alone, stock_locks};
 pub use signatures::{Signature, find_signatures};
 
 #[cfg(test)]

@@ -180,6 +180,7 @@ impl<'a> Session<'a> {
             self.tell(&planned, Level::Warning);
             self.ask(&planned, &mut asked)?;
             if request.test == TestMode::On {
+                self.tell_not_kept(&planned);
                 self.tell(&planned, Level::Note);
                 return Ok(Attempt::done(planned));
             }
@@ -510,6 +511,23 @@ impl<'a> Session<'a> {
         self.tell(planned, Level::Note);
     }
 
+    /// Says of what is not written, either, that it is not kept in a backup.
+    fn tell_not_kept(&mut self, planned: &Planned) {
+        if self.environment != Environment::Machine {
+            return;
+        }
+        for group in &planned.change.groups {
+            let is_told = match group {
+                GroupChange::Commit(vg) => !is_unfinished(vg),
+                GroupChange::Erase(vg) => vg.lv_count() > 0,
+            };
+            let message = backup::not_backed_up(&self.host.config).filter(|_| is_told);
+            if let Some(message) = message {
+                self.prompt.tell(&message);
+            }
+        }
+    }
+
     fn archive(&mut self, vg: &VolumeGroup, request: &Request) {
         if self.environment == Environment::Machine {
             let message = backup::archive(&self.host.config, vg, before(&request.command));
@@ -564,14 +582,16 @@ fn keeps_name(locks: &[StockLock], request: &Request) -> bool {
     locks.iter().any(|lock| lock.keeps_out(&name))
 }
 
-/// Whether a group is another host's, or several hosts', or has disks twice: only that is said.
-fn is_told_alone(group: &FoundVg) -> bool {
+/// Whether a group is another host's, or several hosts', or nobody's, or has disks twice: only that
+/// is said of it.
+pub fn is_told_alone(group: &FoundVg) -> bool {
     group.restrictions.iter().any(|restriction| {
         matches!(
             restriction,
             Restriction::Foreign { .. }
                 | Restriction::Shared { .. }
                 | Restriction::Clustered
+                | Restriction::Exported
                 | Restriction::DuplicatePvs
         )
     })

@@ -31,6 +31,12 @@ const WITH_ALL: &[&str] = &[SELECT, "profile"];
 /// Options that are others with a value.
 const SYNONYMS: &[(&str, &str)] = &[("extents", "size"), ("corelog", "mirrorlog")];
 
+/// Commands, and two options that do not go together.
+const RULES: &[(&str, &str, &str)] = &[
+    ("lvchange", "profile", "detachprofile"),
+    ("lvchange", "metadataprofile", "detachprofile"),
+];
+
 /// An option, perhaps with the values that are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Choice {
@@ -104,9 +110,23 @@ pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
     }
     let most = best.more_names.map(|more| best.names.len() + more);
     match most.and_then(|most| arguments.operands().get(most)) {
-        None => Ok(()),
+        None => check_rules(command, arguments),
         Some(word) => Err(Error::form(format!(
             "Command does not accept argument: {word}."
+        ))),
+    }
+}
+
+/// Refuses options that a command takes, but not together.
+fn check_rules(command: &str, arguments: &Arguments) -> Result<(), Error> {
+    let is_given = |long| arguments.all_given().any(|(other, _)| other == long);
+    let broken = RULES
+        .iter()
+        .find(|(of, one, other)| *of == command && is_given(*one) && is_given(*other));
+    match broken {
+        None => Ok(()),
+        Some((_, one, other)) => Err(Error::form(format!(
+            "Command does not accept option combination: --{one}  with --{other} "
         ))),
     }
 }
@@ -174,8 +194,13 @@ impl Form {
         } else {
             ""
         };
-        let names = self.names.join(" ");
-        format!("\nCorrect command syntax is:\n{command} {names}{more}")
+        let needed = self.needed.iter().map(|choice| match choice.long {
+            "size" => "-L|--size [-]Size[m|UNIT]",
+            long => long,
+        });
+        let words: Vec<&str> = needed.chain(self.names.iter().copied()).collect();
+        let words = words.join(" ");
+        format!("\nCorrect command syntax is:\n{command} {words}{more}")
     }
 
     /// What it needs and was not given.

@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 
 use super::default_group;
 use super::error::Error;
-use super::flags::{COMMON, DEVICES, HELP, LONG_HELP, VERSION};
+use super::flags::{COMMON, DEVICES, HELP, JOURNAL, LONG_HELP, VERSION};
 use super::forms;
 use super::suggest::{meant, nearest};
 use super::table::{Command, Flag, Takes};
 use super::values;
+
+/// What is said of a value of `--journal` that is none.
+pub(crate) const WRONG_JOURNAL: &str = "Ignoring unrecognized journal value.";
 
 /// Options that may be given more than once. Stock takes one `--config`; a command that goes to the
 /// owner of its group gets a second one on the way.
@@ -111,6 +114,12 @@ impl Arguments {
     pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let given = self.given.iter();
         given.filter_map(|(long, value)| Some((*long, value.as_deref()?)))
+    }
+
+    /// Whether `--journal` says something that stock would not write there. Nothing is, here.
+    pub(crate) fn has_wrong_journal(&self) -> bool {
+        let value = self.value(&JOURNAL);
+        value.is_some_and(|value| !["command", "output", "debug"].contains(&value))
     }
 
     /// All options, in their order.
@@ -263,7 +272,12 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
         .iter()
         .any(|flag| arguments.has(flag))
     {
-        forms::check(command.name, &arguments)?;
+        forms::check(command.name, &arguments).map_err(|error| {
+            if arguments.has_wrong_journal() {
+                return Error::form(format!("{WRONG_JOURNAL}\n{error}"));
+            }
+            error
+        })?;
         if command.operands.is_empty() {
             arguments.no_operands()?;
         }

@@ -96,7 +96,7 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
         "type" => Err(format!("WARNING: Unrecognised segment type {value}")),
         "alloc" if value == "inherit" || AllocationPolicy::from_name(value).is_some() => Ok(()),
         "alloc" => Err(format!("Unrecognised allocation policy {value}")),
-        "interval" | "splitmirrors" => plain(is_number(value)),
+        "interval" | "splitmirrors" | "raidintegrityblocksize" => plain(is_number(value)),
         "permission" => plain(matches!(value, "r" | "rw" | "wr")),
         "vgmetadatacopies" => plain(matches!(value, "all" | "unmanaged") || is_number(value)),
         "mirrorlog" if matches!(value, "core" | "disk" | "mirrored") => Ok(()),

@@ -13,7 +13,8 @@ use super::session::Session;
 use super::version::version;
 use super::{absent, change, command_log, own, shell, vgs};
 use crate::args::{
-    Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, split_leading, text,
+    Arguments, Command, Error, Kind, WRONG_JOURNAL, flags, meant, nodes_dir, overview, parse,
+    split_leading, text,
 };
 use crate::attachment::keeper;
 use crate::output::{harmless, on_stderr};
@@ -198,8 +199,8 @@ fn run_command(
         nodes_dir::apply(command.name, &mut arguments, &dir);
     }
     let _log = on_stderr(&arguments);
-    if wrong_journal(&arguments) {
-        session.error("Ignoring unrecognized journal value.");
+    if arguments.has_wrong_journal() {
+        session.error(WRONG_JOURNAL);
     }
     check_common(&arguments, session)?;
     if !arguments.has(&flags::LOG_ONLY) {
@@ -210,12 +211,6 @@ fn run_command(
     let outcome = (command.run)(&arguments, session);
     command_log::print(&arguments, session)?;
     outcome
-}
-
-/// Whether `--journal` says something that stock would not write there. Nothing is, here.
-fn wrong_journal(arguments: &Arguments) -> bool {
-    let value = arguments.value(&flags::JOURNAL);
-    value.is_some_and(|value| !["command", "output", "debug"].contains(&value))
 }
 
 /// Looks at the options that all commands take, whether or not this one reads them.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ashlar::apply::{Tolerated, permit};
+use ashlar::apply::{Tolerated, is_told_alone, permit};
 use ashlar::scan::{FoundVg, Restriction, Scan, foreign};
 use ashlar::{Error as Failure, Kind};
 use lvm2::Uuid;
@@ -179,9 +179,10 @@ pub(super) fn changeable_group<'s>(
 
 /// The same of one that was found.
 pub(super) fn permitted(found: &FoundVg, tolerated: &[Tolerated]) -> Result<(), Error> {
-    let second = match others(found) {
-        Some(_) => String::new(),
-        None => format!("\n{}", not_processed(&found.name)),
+    let second = if is_told_alone(found) {
+        String::new()
+    } else {
+        format!("\n{}", not_processed(&found.name))
     };
     permit(found, tolerated).map_err(|error| Error::failed(format!("{error}{second}")))
 }

@@ -60,7 +60,8 @@ pub(super) fn changed_minor(
 }
 
 fn minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Error> {
-    if let Some(major) = number::<u32>(arguments, &MAJOR)? {
+    if let Some(major) = number::<u64>(arguments, &MAJOR)? {
+        let major = major.min(i32::MAX as u64);
         work.warn(&format!(
             "Ignoring supplied major number {major} - kernel assigns major numbers dynamically. \
              Using major number 0 instead."

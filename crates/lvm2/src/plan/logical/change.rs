@@ -67,7 +67,10 @@ pub fn change_volume(
     for change in changes {
         apply(&mut draft, id, &full_name, *change)?;
     }
-    draft.note(format!("Logical volume {full_name} changed."));
+    // Stock does not say it of a number that is kept.
+    if !matches!(changes, [AttributeChange::Minor(Some(_))]) {
+        draft.note(format!("Logical volume {full_name} changed."));
+    }
     draft.finish(author)
 }
 

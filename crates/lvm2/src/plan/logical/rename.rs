@@ -6,6 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::create::require_free_name;
+use super::raid;
 use crate::Result;
 use crate::model::{LvFlag, LvId, Part, Relations, VolumeGroup};
 use crate::plan::author::Author;
@@ -33,13 +34,11 @@ pub fn rename_volume(
     })?;
     require_free_name(vg, to)?;
     let relations = Relations::of(vg);
-    let is_of_array = |part: Part| matches!(part, Part::RaidImage(_) | Part::RaidMeta(_));
-    if relations
-        .component_use(id)
-        .is_some_and(|used| is_of_array(used.part))
-    {
+    let used = relations.component_use(id).map(|used| used.part);
+    if let Some(part @ (Part::RaidImage(_) | Part::RaidMeta(_))) = used {
         return Err(refused(format!(
-            "Cannot rename a RAID image directly: rename the volume of which \"{from}\" is a part"
+            "Cannot rename a RAID {} directly: rename the volume of which \"{from}\" is a part",
+            raid::part_name(part)
         )));
     }
     if !relations.is_visible(vg, id) {

@@ -314,9 +314,15 @@ fn require_resizable_as(
         let what = match used.part {
             Part::SnapshotOrigin => "an origin of snapshots".to_owned(),
             Part::SnapshotCow => "the store of a snapshot".to_owned(),
-            Part::RaidImage(_) | Part::RaidMeta(_) => {
+            part @ (Part::RaidImage(_) | Part::RaidMeta(_)) => {
                 return Err(refused(format!(
-                    "Cannot resize a RAID image directly: {name} is a part of {user}"
+                    "Cannot resize a RAID {} directly: {name} is a part of {user}",
+                    raid::part_name(part)
+                )));
+            }
+            _ if !relations.is_visible(vg, id) => {
+                return Err(refused(format!(
+                    "Can't resize internal logical volume {name}: it is a part of {user}"
                 )));
             }
             _ => format!("a part of {user}"),

@@ -43,7 +43,7 @@ pub(super) use integrity::checksums_under;
 pub use integrity::{ChecksumOptions, add_checksums, remove_checksums};
 pub use level::{LevelChange, change_level};
 pub use options::{RaidOptions, RecoveryRates};
-pub(super) use parts::{Array, array};
+pub(super) use parts::{Array, array, part_name};
 pub use region::change_region_size;
 pub use reorder::ArrayHead;
 pub use replace::{Replacement, rebuild_images, repair_array, replace_images};

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use super::super::mirror::hidden;
 use crate::model::{
-    AllocationPolicy, LvId, Raid, RaidImage, RaidLevel, Segment, SegmentType, VolumeGroup,
+    AllocationPolicy, LvId, Part, Raid, RaidImage, RaidLevel, Segment, SegmentType, VolumeGroup,
 };
 use crate::plan::allocate::Allocated;
 use crate::plan::author::Author;
@@ -154,4 +154,12 @@ pub(super) fn add_meta(
     assert!(!pieces.is_empty(), "metadata lies somewhere");
     draft.before.push(Before::Fill { pieces, byte: 0 });
     Ok(meta)
+}
+
+/// What stock calls a part of an array that cannot be changed by itself.
+pub(in crate::plan::logical) fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::RaidMeta(_) => "metadata area",
+        _ => "image",
+    }
 }

@@ -126,7 +126,7 @@ fn parts_follow_their_array() {
         rename_volume(&vg, "a_rmeta_0", "b", author)
     }));
     assert!(
-        image.starts_with("Cannot rename a RAID image directly"),
+        image.starts_with("Cannot rename a RAID metadata area directly"),
         "{image}"
     );
     let remove =
