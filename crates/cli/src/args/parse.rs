@@ -52,6 +52,7 @@ const WORDS: &[&str] = &[
     "2|lvm2",
     "sanlock|dlm|idm|none",
     "pv_header|metadata|label_header",
+    "current|default|diff|full|list|missing|new|profilable|profilable-command|profilable-metadata",
 ];
 
 /// A command line that has been understood.
@@ -238,6 +239,13 @@ impl Arguments {
 
 /// Parses the words behind a command's name.
 pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Error> {
+    let mut arguments = read(command, words)?;
+    require_form(command, &mut arguments)?;
+    Ok(arguments)
+}
+
+/// Reads the words behind a command's name, each option by itself.
+pub(crate) fn read(command: &Command, words: &[String]) -> Result<Arguments, Error> {
     let typed = std::iter::once(command.name).chain(words.iter().map(String::as_str));
     let mut arguments = Arguments {
         line: typed.collect::<Vec<_>>().join(" "),
@@ -263,17 +271,22 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
             }
         }
     }
-    default_group::apply(command.name, &mut arguments)?;
+    Ok(arguments)
+}
+
+/// Refuses options and names that do not go together.
+pub(crate) fn require_form(command: &Command, arguments: &mut Arguments) -> Result<(), Error> {
+    default_group::apply(command.name, arguments)?;
     if ![HELP, LONG_HELP, VERSION]
         .iter()
         .any(|flag| arguments.has(flag))
     {
-        forms::check(command.name, &arguments)?;
+        forms::check(command.name, arguments)?;
         if command.operands.is_empty() {
             arguments.no_operands()?;
         }
     }
-    Ok(arguments)
+    Ok(())
 }
 
 /// Takes options in front of a command's name: `ashlar --devices DIR lvs`. Gives them, and what
