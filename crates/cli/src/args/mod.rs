@@ -39,7 +39,7 @@ pub(crate) use error::{Error, Kind};
 pub(crate) use help::{overview, text};
 pub(crate) use man::pages;
 pub(crate) use name::{LvName, Target, split_target};
-pub(crate) use parse::{Arguments, WRONG_JOURNAL, parse, split_leading};
+pub(crate) use parse::{Arguments, parse, read, require_form, split_leading};
 pub(crate) use size::bytes;
 pub(crate) use source_date::source_date;
 pub(crate) use suggest::{meant, nearest};

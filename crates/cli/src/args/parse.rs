@@ -9,14 +9,11 @@ use std::path::{Path, PathBuf};
 
 use super::default_group;
 use super::error::Error;
-use super::flags::{COMMON, DEVICES, HELP, JOURNAL, LONG_HELP, VERSION};
+use super::flags::{COMMON, DEVICES, HELP, LONG_HELP, VERSION};
 use super::forms;
 use super::suggest::{meant, nearest};
 use super::table::{Command, Flag, Takes};
 use super::values;
-
-/// What is said of a value of `--journal` that is none.
-pub(crate) const WRONG_JOURNAL: &str = "Ignoring unrecognized journal value.";
 
 /// Options that may be given more than once. Stock takes one `--config`; a command that goes to the
 /// owner of its group gets a second one on the way.
@@ -55,6 +52,7 @@ const WORDS: &[&str] = &[
     "2|lvm2",
     "sanlock|dlm|idm|none",
     "pv_header|metadata|label_header",
+    "current|default|diff|full|list|missing|new|profilable|profilable-command|profilable-metadata",
 ];
 
 /// A command line that has been understood.
@@ -114,12 +112,6 @@ impl Arguments {
     pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let given = self.given.iter();
         given.filter_map(|(long, value)| Some((*long, value.as_deref()?)))
-    }
-
-    /// Whether `--journal` says something that stock would not write there. Nothing is, here.
-    pub(crate) fn has_wrong_journal(&self) -> bool {
-        let value = self.value(&JOURNAL);
-        value.is_some_and(|value| !["command", "output", "debug"].contains(&value))
     }
 
     /// All options, in their order.
@@ -242,6 +234,13 @@ impl Arguments {
 
 /// Parses the words behind a command's name.
 pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Error> {
+    let mut arguments = read(command, words)?;
+    require_form(command, &mut arguments)?;
+    Ok(arguments)
+}
+
+/// Reads the words behind a command's name, each option by itself.
+pub(crate) fn read(command: &Command, words: &[String]) -> Result<Arguments, Error> {
     let typed = std::iter::once(command.name).chain(words.iter().map(String::as_str));
     let mut arguments = Arguments {
         line: typed.collect::<Vec<_>>().join(" "),
@@ -267,22 +266,22 @@ pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Er
             }
         }
     }
-    default_group::apply(command.name, &mut arguments)?;
+    Ok(arguments)
+}
+
+/// Refuses options and names that do not go together.
+pub(crate) fn require_form(command: &Command, arguments: &mut Arguments) -> Result<(), Error> {
+    default_group::apply(command.name, arguments)?;
     if ![HELP, LONG_HELP, VERSION]
         .iter()
         .any(|flag| arguments.has(flag))
     {
-        forms::check(command.name, &arguments).map_err(|error| {
-            if arguments.has_wrong_journal() {
-                return Error::form(format!("{WRONG_JOURNAL}\n{error}"));
-            }
-            error
-        })?;
+        forms::check(command.name, arguments)?;
         if command.operands.is_empty() {
             arguments.no_operands()?;
         }
     }
-    Ok(arguments)
+    Ok(())
 }
 
 /// Takes options in front of a command's name: `ashlar --devices DIR lvs`. Gives them, and what

@@ -5,6 +5,7 @@ use ashlar::scan::Scan;
 use super::Session;
 use super::report::{Kind, Request, Subject, plan};
 use crate::args::{Arguments, Error, Kind as ErrorKind, flags};
+use crate::output::report::Format;
 use crate::output::{Row, View};
 
 const LOG: Kind = Kind {
@@ -72,6 +73,10 @@ pub(super) fn print(arguments: &Arguments, session: &mut Session) -> Result<(), 
     let Request::Report(plan) = plan(LOG, arguments, session)? else {
         return Ok(());
     };
+    let is_report = ["pvs", "vgs", "lvs", "fullreport"].contains(&arguments.command());
+    if is_report && !session.has_counted() && plan.format() == Format::Basic {
+        return Ok(());
+    }
     let nothing = View::new(Scan::default());
     plan.print_log(session, |push| {
         entries.iter().try_for_each(|entry| {

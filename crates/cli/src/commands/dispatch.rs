@@ -13,7 +13,7 @@ use super::session::Session;
 use super::version::version;
 use super::{absent, change, command_log, own, shell, vgs};
 use crate::args::{
-    Arguments, Command, Error, Kind, WRONG_JOURNAL, flags, meant, nodes_dir, overview, parse,
+    Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, read, require_form,
     split_leading, text,
 };
 use crate::attachment::keeper;
@@ -184,8 +184,17 @@ fn run_command(
     words: &[String],
     session: &mut Session,
 ) -> Result<(), Error> {
-    let parsed = parse(command, words);
-    let mut arguments = parsed.map_err(|error| change::own_status(command, error, session))?;
+    let read = read(command, words);
+    let mut arguments = read.map_err(|error| change::own_status(command, error, session))?;
+    // A command that goes on in another process gets a second one on the way there.
+    if arguments.count(&flags::CONFIG) > 1 {
+        return Err(Error::syntax("Option --config may not be repeated."));
+    }
+    if wrong_journal(&arguments) {
+        session.error("Ignoring unrecognized journal value.");
+    }
+    let form = require_form(command, &mut arguments);
+    form.map_err(|error| change::own_status(command, error, session))?;
     if arguments.has(&flags::HELP) || arguments.has(&flags::LONG_HELP) {
         return Ok(session.print(&text(command))?);
     }
@@ -199,9 +208,6 @@ fn run_command(
         nodes_dir::apply(command.name, &mut arguments, &dir);
     }
     let _log = on_stderr(&arguments);
-    if arguments.has_wrong_journal() {
-        session.error(WRONG_JOURNAL);
-    }
     check_common(&arguments, session)?;
     if !arguments.has(&flags::LOG_ONLY) {
         let outcome = (command.run)(&arguments, session);
@@ -213,12 +219,14 @@ fn run_command(
     outcome
 }
 
+/// Whether `--journal` says something that stock would not write there. Nothing is, here.
+fn wrong_journal(arguments: &Arguments) -> bool {
+    let value = arguments.value(&flags::JOURNAL);
+    value.is_some_and(|value| !["command", "output", "debug"].contains(&value))
+}
+
 /// Looks at the options that all commands take, whether or not this one reads them.
 fn check_common(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    // A command that goes on in another process gets a second one on the way there.
-    if arguments.count(&flags::CONFIG) > 1 {
-        return Err(Error::syntax("Option --config may not be repeated."));
-    }
     let read = [
         flags::CONFIG,
         flags::PROFILE,

@@ -78,12 +78,14 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             Request::Help => return Ok(()),
         }
     }
+    selected::require_names(arguments, Groups::Only)?;
     let view = session.report_view(arguments)?;
     let groups = selected::groups(&view, arguments, Groups::Only, session)?;
     let mut rounds: Vec<About<'_>> = groups.into_iter().map(About::Group).collect();
     if arguments.operands().is_empty() {
         let mut labels = selected::devices(&view, arguments, session);
         labels.retain(|chosen| matches!(chosen, Chosen::Label(_)));
+        session.log_successes(labels.len());
         if !labels.is_empty() {
             rounds.push(About::Labels(labels));
         }

@@ -59,6 +59,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let Request::Report(plan) = plan(lvs::LVS, arguments, session)? else {
         return Ok(());
     };
+    selected::require_names(arguments, Groups::WithVolumes)?;
     let view = session.live_view(arguments)?;
     let named = selected::groups(&view, arguments, Groups::WithVolumes, session)?;
     for named in named {

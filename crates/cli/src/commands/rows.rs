@@ -20,6 +20,14 @@ pub(super) fn report(
     arguments: &Arguments,
     session: &mut Session,
 ) -> Result<(), Error> {
+    let names = match plan.asked() {
+        Subject::Vg => Some(Groups::Only),
+        Subject::Lv | Subject::Segment => Some(Groups::WithVolumes),
+        _ => None,
+    };
+    if let Some(names) = names {
+        selected::require_names(arguments, names)?;
+    }
     // The process ends behind its report, and memory with it: taking apart what was found, piece
     // by piece, would be a tenth of what a large group costs.
     let view = if plan.is_about_volumes() {
@@ -38,10 +46,7 @@ pub(super) fn report(
             unreachable!("their rows are no groups' or devices'")
         }
         Subject::Vg | Subject::Lv | Subject::Segment => {
-            let names = match plan.asked() {
-                Subject::Vg => Groups::Only,
-                _ => Groups::WithVolumes,
-            };
+            let names = names.unwrap_or(Groups::WithVolumes);
             let named = selected::groups(&view, arguments, names, session)?;
             let all = arguments.has(&flags::ALL);
             plan.print(session, |push| of_groups(&view, subject, &named, all, push))

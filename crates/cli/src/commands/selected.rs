@@ -3,6 +3,8 @@
 //! No operand means everything. A name that does not exist is told and makes the command fail at
 //! its end; the others are still shown.
 
+use std::os::unix::fs::FileTypeExt;
+
 use ashlar::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction, foreign};
 use lvm2::model::name::wrongness;
 use lvm2::model::{LvId, PvId, VgFlag};
@@ -72,7 +74,21 @@ pub(super) fn groups<'a>(
         .collect();
     let words = usable(arguments.operands(), names, session)?;
     let has_tags = words.iter().any(|word| word.starts_with('@'));
+    let mut skipped = Vec::new();
     for word in &words {
+        if let Some(name) = ambiguous(view, word) {
+            if !skipped.contains(&name) {
+                session.fail_later(&format!(
+                    "Multiple VGs found with the same name: skipping {name}\n\
+                     Use --select vg_uuid=<uuid> in place of the VG name."
+                ));
+                skipped.push(name);
+            }
+            // As in stock, all groups are then gone through for the tags, and for volumes by name.
+            if !has_tags || !matches!(split_target(word), Target::Lv(_)) {
+                continue;
+            }
+        }
         match split_target(word) {
             Target::Tag(tag) => add_tag(&mut named, &tag, names),
             // As in stock, names are then only looked for among the groups that there are.
@@ -85,6 +101,7 @@ pub(super) fn groups<'a>(
     let everything = words.is_empty();
     if everything {
         for named in &mut named {
+            count_group(named.group, names, session);
             named.whole = true;
         }
     }
@@ -94,6 +111,47 @@ pub(super) fn groups<'a>(
         named.retain(|named| is_imported(named.group, everything, session));
     }
     Ok(named)
+}
+
+/// The name of a group that a word means, where several have it.
+fn ambiguous(view: &View, word: &str) -> Option<String> {
+    let name = match split_target(word) {
+        Target::Vg(name) => name,
+        Target::Lv(name) => name.vg,
+        Target::Tag(_) => return None,
+    };
+    let named = view.groups.iter().filter(|group| group.vg.name == name);
+    (named.count() > 1).then_some(name)
+}
+
+/// Fails at words that can be no names at all, before anything is looked at.
+pub(super) fn require_names(arguments: &Arguments, names: Groups) -> Result<(), Error> {
+    let mut words = arguments.operands().iter();
+    words
+        .find_map(|word| no_name(word, names))
+        .map_or(Ok(()), Err)
+}
+
+/// Why a word can be no name.
+fn no_name(word: &str, names: Groups) -> Option<Error> {
+    let name = word.strip_prefix("/dev/").unwrap_or(word);
+    if names == Groups::Only && word == "@" {
+        return Some(Error::usage(format!("Skipping invalid tag: {word}")));
+    }
+    let is_mapped = names == Groups::WithVolumes && word.starts_with("/dev/mapper/");
+    if word.starts_with('@') || is_mapped {
+        return None;
+    }
+    let (_, inner) = name.split_once('/')?;
+    let lv = inner.trim_start_matches('/');
+    match names {
+        Groups::Only => Some(Error::usage(format!("Invalid volume group name {name}."))),
+        Groups::WithVolumes if name.starts_with('/') || lv.contains('/') => {
+            let what = format!("\"{word}\": Invalid path for Logical Volume.");
+            Some(Error::failed(what))
+        }
+        Groups::WithVolumes => None,
+    }
 }
 
 /// The words without those that name nothing, of which stock tells and goes on. Fails at what can
@@ -106,34 +164,20 @@ fn usable<'w>(
     let mut usable = Vec::new();
     let mut is_less = false;
     for word in words {
+        if let Some(error) = no_name(word, names) {
+            return Err(error);
+        }
+        if word == "@" {
+            session.error(&format!("Skipping invalid tag {word}."));
+            continue;
+        }
         let name = word.strip_prefix("/dev/").unwrap_or(word);
-        let inner = name
-            .split_once('/')
-            .map(|(_, lv)| lv.trim_start_matches('/'));
-        match (names, inner) {
-            (Groups::Only, _) if word == "@" => {
-                return Err(Error::usage(format!("Skipping invalid tag: {word}")));
-            }
-            (Groups::WithVolumes, _) if word == "@" => {
-                session.error(&format!("Skipping invalid tag {word}."));
-                continue;
-            }
-            (_, None) => {}
-            _ if word.starts_with('@') => {}
-            (Groups::WithVolumes, _) if word.starts_with("/dev/mapper/") => {}
-            (Groups::Only, _) => {
-                return Err(Error::usage(format!("Invalid volume group name {name}.")));
-            }
-            (Groups::WithVolumes, Some(lv)) if name.starts_with('/') || lv.contains('/') => {
-                let what = format!("\"{word}\": Invalid path for Logical Volume.");
-                return Err(Error::failed(what));
-            }
-            (Groups::WithVolumes, Some("")) => {
-                session.fail_later(&format!("Failed to find logical volume \"{name}\""));
-                is_less = true;
-                continue;
-            }
-            (Groups::WithVolumes, Some(_)) => {}
+        let inner = name.split_once('/').map(|(_, lv)| lv);
+        let is_path = !word.starts_with('@') && !word.starts_with("/dev/mapper/");
+        if is_path && inner.is_some_and(|lv| lv.trim_start_matches('/').is_empty()) {
+            session.fail_later(&format!("Failed to find logical volume \"{name}\""));
+            is_less = true;
+            continue;
         }
         usable.push(word.as_str());
     }
@@ -341,6 +385,7 @@ pub(super) fn devices<'a>(
             Chosen::Label(found) => all || !is_unchosen(view, *found),
             Chosen::Device(_) => all,
         });
+        count_devices(view, &everything, session);
         return everything;
     }
     let mut named = Vec::new();
@@ -348,26 +393,54 @@ pub(super) fn devices<'a>(
         kind: "pv",
         ..LogObject::default()
     });
+    let mut unfound = Vec::new();
     for word in arguments.operands() {
         let before = named.len();
         let device = view.scan.find_device(word, None);
         let is_it = |chosen: &&Chosen<'_>| is_named(view, chosen, word, device);
         let is_shown = |chosen: &&Chosen<'_>| !matches!(chosen, Chosen::Device(_));
         named.extend(everything.iter().filter(is_it).filter(is_shown));
-        if named.len() == before && !word.starts_with('@') {
-            if let Some(why) = device.and_then(|device| barred(view, device, word)) {
-                session.fail_later(&why);
-                continue;
+        if named.len() > before || word.starts_with('@') {
+            continue;
+        }
+        let content = device.map(|device| &view.scan.device(device).content);
+        match (
+            device.and_then(|device| barred(view, device, word)),
+            content,
+        ) {
+            (Some(why), _) => session.fail_later(&why),
+            (None, Some(Content::Skipped(reason))) => {
+                session.fail_later(&format!("Cannot use {word}: {reason}"));
             }
-            let content = device.map(|device| &view.scan.device(device).content);
-            session.fail_later(&match content {
-                Some(Content::Skipped(reason)) => format!("Cannot use {word}: {reason}"),
-                Some(_) => format!("Failed to find physical volume \"{word}\"."),
-                None => format!("Cannot use {word}: device not found"),
-            });
+            (None, Some(_)) => unfound.push(word),
+            (None, None) => session.fail_later(&not_there(word, arguments)),
         }
     }
+    count_devices(view, &named, session);
+    for word in unfound {
+        session.fail_later(&format!("Failed to find physical volume \"{word}\"."));
+    }
     named
+}
+
+/// Counts what goes well where all groups are gone through for their physical volumes, and then
+/// those that have none, in a command's log.
+fn count_devices(view: &View, chosen: &[Chosen<'_>], session: &mut Session) {
+    let is_pv = |chosen: &&Chosen<'_>| !matches!(chosen, Chosen::Device(_));
+    session.log_successes(chosen.iter().filter(is_pv).count() + view.groups.len() + 1);
+}
+
+/// Why a device is not there.
+fn not_there(word: &str, arguments: &Arguments) -> String {
+    let kind = std::fs::metadata(word).map(|found| found.file_type());
+    let is_left_out =
+        arguments.has(&flags::DEVICES) && kind.is_ok_and(|kind| kind.is_block_device());
+    let why = if is_left_out {
+        "device is not in devices list"
+    } else {
+        "device not found"
+    };
+    format!("Cannot use {word}: {why}")
 }
 
 /// Why the physical volume of a device is not shown, if its group is another's.

@@ -200,6 +200,11 @@ impl Session {
         self.noted += count as u64;
     }
 
+    /// Whether anything was counted or noted.
+    pub(super) fn has_counted(&self) -> bool {
+        self.noted > 0
+    }
+
     /// It did not go well for the object.
     pub(super) fn log_failure(&mut self) {
         self.note(LogKind::Failure, "failure");

@@ -38,6 +38,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&flags::UPDATE_METADATA) {
         return super::change::run(arguments, session);
     }
+    selected::require_names(arguments, Groups::Only)?;
     let view = session.view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::Only, session)? {
         let group = named.group;

@@ -61,6 +61,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let Request::Report(plan) = plan(vgs::VGS, arguments, session)? else {
         return Ok(());
     };
+    selected::require_names(arguments, Groups::Only)?;
     let view = session.live_view(arguments)?;
     for named in selected::groups(&view, arguments, Groups::Only, session)? {
         let group = named.group;

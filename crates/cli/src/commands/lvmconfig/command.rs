@@ -1,10 +1,13 @@
 //! Options of `lvmconfig`, and which settings they mean.
 
+use std::fs::File;
+use std::io::Write;
+
 use ashlar::host::{Config, Key, KeyKind, ProfileKind, Reach};
 use lvm2::text::{Section, Value};
 
 use super::print::{Said, Spaces, text, value_text};
-use super::tree::{Shown, at, defaults, set};
+use super::tree::{Purpose, Shown, at, defaults, merge, set};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use crate::commands::Session;
 
@@ -183,22 +186,20 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         load(&mut config, name)?;
     }
     if arguments.has(&VALIDATE) {
-        if arguments.has(&TYPE) {
-            return Err(Error::usage("Only one of --type and --validate permitted."));
-        }
         if config.complaints().is_empty() {
             return Ok(session.line("LVM configuration valid.")?);
         }
         return Err(Error::failed("LVM configuration invalid."));
     }
     let shown = shown(wanted, &config, arguments)?;
-    let mut out = String::new();
-    if arguments.has(&GENERAL_PREAMBLE) {
-        out += "# Settings of LVM2, as they stand in lvm.conf.\n\n";
+    let of_texts = [&COMMENTS, &LOCAL_PREAMBLE, &GENERAL_PREAMBLE];
+    if let Some(flag) = of_texts.iter().find(|flag| arguments.has(flag))
+        && wanted == Type::List
+    {
+        let what = format!("--{} has no effect with --type list", flag.long);
+        return Err(Error::usage(what));
     }
-    if arguments.has(&LOCAL_PREAMBLE) {
-        out += "# Settings of this host alone, as they stand in lvmlocal.conf.\n\n";
-    }
+    let mut file = arguments.value(&FILE).map(open).transpose()?;
     let said = Said {
         comments: arguments.has(&COMMENTS) || arguments.has(&SUMMARY),
         versions: arguments.has(&VERSIONS),
@@ -208,6 +209,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             Spaces::Out
         },
     };
+    let mut out = preamble(arguments);
     let mut print = |shown: &Shown| {
         if wanted == Type::List {
             list(shown, said, &mut out);
@@ -217,7 +219,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     };
     let raw = config.tree(reach(arguments));
     for path in arguments.operands() {
-        match at(&shown, path.trim_start_matches('/')) {
+        match at(&shown, path) {
             Some(node) => print(node),
             // What is set and is no setting is there, and is not shown.
             None if wanted == Type::Current && is_in(&raw, path) => {}
@@ -227,14 +229,30 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.operands().is_empty() {
         shown.iter().for_each(print);
     }
-    match arguments.value(&FILE) {
-        Some(path) => std::fs::write(path, out).map_err(|error| {
-            let why = error.to_string();
-            let why = why.split(" (os error").next().unwrap_or_default();
-            Error::failed(format!("{path}: open failed: {why}"))
-        }),
+    match &mut file {
+        Some(file) => Ok(file.write_all(out.as_bytes())?),
         None => Ok(session.print(&out)?),
     }
+}
+
+/// The file that is written instead, empty.
+fn open(path: &str) -> Result<File, Error> {
+    File::create(path).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" (os error").next().unwrap_or_default();
+        Error::failed(format!("{path}: open failed: {why}"))
+    })
+}
+
+fn preamble(arguments: &Arguments) -> String {
+    let mut out = String::new();
+    if arguments.has(&GENERAL_PREAMBLE) {
+        out += "# Settings of LVM2, as they stand in lvm.conf.\n\n";
+    }
+    if arguments.has(&LOCAL_PREAMBLE) {
+        out += "# Settings of this host alone, as they stand in lvmlocal.conf.\n\n";
+    }
+    out
 }
 
 /// Puts a profile over the files, of whichever kind it is.
@@ -252,42 +270,60 @@ fn load(config: &mut Config, name: &str) -> Result<(), Error> {
     )))
 }
 
+/// The type that is wanted; what does not go together is refused in stock's order.
 fn wanted(arguments: &Arguments) -> Result<Type, Error> {
-    let wanted = match arguments.value(&TYPE) {
+    let given = arguments.value(&TYPE);
+    let of_name = |name| TYPES.iter().find(|(known, _)| *known == name);
+    let wanted = match given.and_then(of_name) {
+        Some((_, wanted)) => *wanted,
         None if arguments.has(&LIST) => Type::List,
         None => Type::Current,
-        Some(name) => {
-            let of_name = TYPES.iter().find(|(known, _)| *known == name);
-            let invalid = || Error::syntax(format!("Invalid argument for --typeconfig: {name}"));
-            of_name.ok_or_else(invalid)?.1
-        }
     };
-    if arguments.has(&AT) && arguments.has(&SINCE) {
-        let what = "Only one of --atversion and --sinceversion permitted.";
-        return Err(Error::usage(what));
-    }
-    if arguments.has(&SINCE) && wanted != Type::New {
-        return Err(Error::usage("--sinceversion requires --type new"));
-    }
-    if wanted == Type::Current && arguments.has(&AT) {
-        return Err(Error::usage("--atversion requires --type or --list"));
-    }
-    if wanted == Type::List && arguments.has(&COMMENTS) {
-        let what = "--withcomments has no effect with --type list";
-        return Err(Error::usage(what));
-    }
+    let both = |one: &Flag, other: &Flag| arguments.has(one) && arguments.has(other);
+    let is_current = wanted == Type::Current;
     let of_keys = [IGNORE_ADVANCED, IGNORE_UNSUPPORTED];
-    if wanted == Type::Current && of_keys.iter().any(|flag| arguments.has(flag)) {
-        return Err(Error::usage(
+    let refusals = [
+        (
+            both(&TYPE, &VALIDATE),
+            "Only one of --type and --validate permitted.",
+        ),
+        (
+            both(&AT, &SINCE),
+            "Only one of --atversion and --sinceversion permitted.",
+        ),
+        (
+            both(&TYPE, &LIST),
+            "Only one of --type and --list permitted.",
+        ),
+        (
+            both(&IGNORE_UNSUPPORTED, &SHOW_UNSUPPORTED),
+            "Only one of --ignoreunsupported and --showunsupported permitted.",
+        ),
+        (
+            arguments.has(&SINCE) && wanted != Type::New,
+            "--sinceversion requires --type new",
+        ),
+        (
+            is_current && given.is_none() && arguments.has(&AT),
+            "--atversion requires --type or --list",
+        ),
+        (
+            is_current && arguments.has(&AT),
+            "--atversion has no effect with --type current",
+        ),
+        (
+            is_current && of_keys.iter().any(|flag| arguments.has(flag)),
             "--ignoreadvanced and --ignoreunsupported has no effect with --type current",
-        ));
-    }
-    if arguments.has(&MERGED) && !matches!(wanted, Type::Current | Type::Full) {
-        return Err(Error::usage(
+        ),
+        (
+            arguments.has(&MERGED) && !matches!(wanted, Type::Current | Type::Full),
             "--mergedconfig has no effect without --type current or --type full",
-        ));
+        ),
+    ];
+    match refusals.iter().find(|(is_so, _)| *is_so) {
+        Some((_, what)) => Err(Error::usage(*what)),
+        None => Ok(wanted),
     }
-    Ok(wanted)
 }
 
 fn reach(arguments: &Arguments) -> Reach {
@@ -301,9 +337,11 @@ fn reach(arguments: &Arguments) -> Reach {
 fn shown(wanted: Type, config: &Config, arguments: &Arguments) -> Result<Vec<Shown>, Error> {
     let at = Version::asked(arguments, &AT)?.unwrap_or(RELEASE);
     let since = Version::asked(arguments, &SINCE)?;
-    let tree = config.tree(reach(arguments));
+    let tree = config.tree(match wanted {
+        Type::Full | Type::Diff => Reach::Everything,
+        _ => reach(arguments),
+    });
     let default = |key: &'static Key| default_of(key, config);
-    let set_text = |key: &'static Key| Some(value_text(value_at(&tree, key.path)?));
     let mark_of = |kind| match kind {
         ProfileKind::Command => "command-profile",
         ProfileKind::Metadata => "metadata-profile",
@@ -314,7 +352,9 @@ fn shown(wanted: Type, config: &Config, arguments: &Arguments) -> Result<Vec<Sho
         };
         let is_there = is_there(key, at, arguments, wanted) && since_of_key <= at;
         let is_about = match wanted {
-            Type::Missing => value_at(&tree, key.path).is_none(),
+            Type::Missing | Type::Full => {
+                !key.has_mark("named") && value_at(&tree, key.path).is_none()
+            }
             Type::New => match since {
                 Some(since) => since_of_key >= since,
                 None => since_of_key == at,
@@ -331,9 +371,14 @@ fn shown(wanted: Type, config: &Config, arguments: &Arguments) -> Result<Vec<Sho
     Ok(match wanted {
         Type::Current => set(&tree, &|_, _| true),
         Type::Diff => set(&tree, &|key, value| differs(key, value, config)),
-        Type::Full => defaults(keys, false, |key| set_text(key).or_else(|| default(key))),
-        Type::Default | Type::List | Type::Missing | Type::New | Type::Profilable(_) => {
-            defaults(keys, true, default)
+        Type::Full => {
+            let mut all = defaults(keys, Purpose::Used, default);
+            merge(&mut all, set(&tree, &|_, _| true));
+            all
+        }
+        Type::Missing => defaults(keys, Purpose::Missing, default),
+        Type::Default | Type::List | Type::New | Type::Profilable(_) => {
+            defaults(keys, Purpose::Shown, default)
         }
     })
 }
@@ -392,6 +437,9 @@ fn value_at<'a>(tree: &'a Section<'static>, path: &str) -> Option<&'a Value<'sta
 
 fn is_in(tree: &Section<'static>, path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
+    if path.is_empty() || path.ends_with('/') {
+        return false;
+    }
     let is_section = parts
         .try_fold(tree, |tree, part| tree.section(part))
         .is_some();

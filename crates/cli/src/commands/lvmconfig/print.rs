@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ashlar::host::{Key, KeyState};
 use lvm2::text::Value;
 
-use super::tree::Shown;
+use super::tree::{Shown, given_up_in};
 
 /// Blanks around `=` and inside of brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +39,25 @@ fn print(shown: &Shown, said: Said, depth: usize, out: &mut String) {
     // A string takes all that is written.
     match shown {
         Shown::Section {
+            path,
             name,
             since,
             is_commented,
             nodes,
         } => {
+            if said.comments {
+                let _ = writeln!(out, "\n{tabs}# Configuration section {path}.");
+                if path.ends_with('>') {
+                    let what = "This configuration section has variable name.";
+                    let _ = writeln!(out, "{tabs}# {what}");
+                }
+                if *is_commented {
+                    let what = "This configuration section has an automatic default value.";
+                    let _ = writeln!(out, "{tabs}# {what}");
+                }
+            }
             if said.versions {
-                let _ = writeln!(out, "{tabs}# Available since version {since}.");
+                versions(since, given_up_in(path), &tabs, out);
             }
             let mark = mark(*is_commented);
             let _ = writeln!(out, "{tabs}{mark}{name} {{");
@@ -59,20 +71,31 @@ fn print(shown: &Shown, said: Said, depth: usize, out: &mut String) {
             name,
             value,
             is_commented,
+            is_set,
         } => {
             if said.comments {
-                let _ = writeln!(out, "\n{tabs}# {}", comment(key));
+                let _ = writeln!(out, "\n{tabs}# Configuration option {}.", key.path);
+                for line in comments(key) {
+                    let _ = writeln!(out, "{tabs}# {line}");
+                }
             }
             if said.versions && key.since != "-" {
-                let _ = writeln!(out, "{tabs}# Available since version {}.", key.since);
+                versions(key.since, key.given_up_in(), &tabs, out);
             }
             let Some(value) = value else { return };
             let mark = mark(*is_commented);
             let _ = match said.spaces {
-                Spaces::Out => writeln!(out, "{tabs}{mark}{name}={value}"),
-                Spaces::In => writeln!(out, "{tabs}{mark}{name} = {}", spread(value)),
+                Spaces::In if !is_set => writeln!(out, "{tabs}{mark}{name} = {}", spread(value)),
+                _ => writeln!(out, "{tabs}{mark}{name}={value}"),
             };
         }
+    }
+}
+
+fn versions(since: &str, given_up_in: Option<&str>, tabs: &str, out: &mut String) {
+    let _ = writeln!(out, "{tabs}# Available since version {since}.");
+    if let Some(release) = given_up_in {
+        let _ = writeln!(out, "{tabs}# Deprecated since version {release}.");
     }
 }
 
@@ -86,26 +109,40 @@ fn spread(value: &str) -> String {
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'));
     match inner {
-        Some(inner) if !inner.is_empty() => format!("[ {} ]", inner.replace("\",", "\", ")),
+        Some("") => "[ ]".to_owned(),
+        Some(inner) => format!("[ {} ]", inner.replace("\",", "\", ")),
         _ => value.to_owned(),
     }
 }
 
-/// What the table says of a setting, in a line.
-fn comment(key: &Key) -> String {
-    let mut words = vec![key.kind.name().to_owned()];
-    words.extend(
-        key.marks
-            .split(',')
-            .filter(|mark| *mark != "-")
-            .map(str::to_owned),
-    );
+/// What the table says of a setting.
+fn comments(key: &Key) -> Vec<String> {
     let state = match key.state {
         KeyState::Read => "read".to_owned(),
         KeyState::NotYet => "not read by Ashlar yet".to_owned(),
         KeyState::NoEffect(reason) => format!("no effect in Ashlar: {reason}"),
     };
-    format!("{}: {}; {state}.", key.path, words.join(", "))
+    let mut lines = vec![format!("{}; {state}.", key.kind.name())];
+    let profiles = key
+        .marks
+        .split(',')
+        .filter(|mark| mark.ends_with("-profile"));
+    lines.extend(profiles.map(|mark| format!("May stand in a {}.", mark.replace('-', " "))));
+    for (mark, what) in [
+        ("advanced", "is advanced"),
+        ("deprecated", "is deprecated"),
+        ("unsupported", "is not officially supported"),
+    ] {
+        if key.has_mark(mark) {
+            lines.push(format!("This configuration option {what}."));
+        }
+    }
+    let default = match key.default {
+        "undefined" => "does not have a default value defined",
+        _ => "has an automatic default value",
+    };
+    lines.push(format!("This configuration option {default}."));
+    lines
 }
 
 /// A value as stock writes it: arrays of one without brackets.

@@ -10,6 +10,8 @@ use super::print::value_text;
 pub(super) enum Shown {
     /// A section, with what is in it.
     Section {
+        /// As the table has it.
+        path: String,
         name: String,
         /// The release that has the first of its settings.
         since: &'static str,
@@ -24,11 +26,24 @@ pub(super) enum Shown {
         /// Its value; `None` where there is none.
         value: Option<String>,
         is_commented: bool,
+        /// Whether somebody set it, so that it is no default.
+        is_set: bool,
     },
 }
 
 /// Sections that stock shows as comments where only defaults stand in them.
-const COMMENTED: [&str; 3] = ["metadata", "report", "tags"];
+const COMMENTED: [&str; 4] = ["metadata", "disk_areas", "report", "tags"];
+
+/// Settings whose defaults stock does not show as comments.
+const PLAIN: [&str; 4] = [
+    "devices/cache",
+    "devices/cache_dir",
+    "devices/cache_file_prefix",
+    "devices/write_cache_state",
+];
+
+/// A section whose settings have names of choice, and the setting that it stands behind.
+const OF_CHOICE: (&str, &str) = ("allocation/cache_settings", "allocation/cache_policy");
 
 impl Shown {
     /// The last part of its path.
@@ -39,8 +54,9 @@ impl Shown {
     }
 }
 
-/// The part of a tree at `path`.
+/// The part of a tree at `path`, in front of whose parts there may be several slashes.
 pub(super) fn at<'a>(nodes: &'a [Shown], path: &str) -> Option<&'a Shown> {
+    let path = path.trim_start_matches('/');
     let (first, rest) = match path.split_once('/') {
         Some((first, rest)) => (first, Some(rest)),
         None => (path, None),
@@ -53,12 +69,24 @@ pub(super) fn at<'a>(nodes: &'a [Shown], path: &str) -> Option<&'a Shown> {
     }
 }
 
-/// The defaults of these settings, as comments or not.
+/// What defaults are shown for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To be read: as comments, with sections whose names are of choice.
+    Shown,
+    /// The same of what is not set.
+    Missing,
+    /// To be in force.
+    Used,
+}
+
+/// The defaults of these settings.
 pub(super) fn defaults(
     keys: impl Iterator<Item = &'static Key>,
-    is_commented: bool,
+    purpose: Purpose,
     values: impl Fn(&'static Key) -> Option<String>,
 ) -> Vec<Shown> {
+    let is_commented = purpose != Purpose::Used;
     let mut all = Vec::new();
     for key in keys {
         let mut parts: Vec<&str> = key.path.split('/').collect();
@@ -67,45 +95,80 @@ pub(super) fn defaults(
         let mut path = String::new();
         for part in parts {
             path += part;
-            path.push('/');
             let is_named = part.starts_with('<');
             let name = part.trim_matches(['<', '>']);
             let is_comment = is_commented && (is_named || COMMENTED.contains(&name));
-            nodes = section(nodes, name, since(&path), is_comment);
+            nodes = section(nodes, &path, is_comment);
+            path.push('/');
         }
         nodes.push(Shown::Setting {
             key,
             name: name.to_owned(),
             value: values(key),
-            is_commented,
+            is_commented: is_commented && !PLAIN.contains(&key.path),
+            is_set: false,
         });
+        if purpose == Purpose::Shown && key.path == OF_CHOICE.1 {
+            section(nodes, OF_CHOICE.0, true);
+        }
     }
     all
 }
 
-/// The release that has the first of the settings below `path`, which ends with a slash.
+/// Puts what is set over defaults, as stock does: each setting that is not there yet comes behind
+/// the first one of its section.
+pub(super) fn merge(all: &mut Vec<Shown>, set: Vec<Shown>) {
+    for new in set {
+        let old = all.iter_mut().find(|old| old.name() == new.name());
+        match (old, new) {
+            (Some(Shown::Section { nodes, .. }), Shown::Section { nodes: new, .. }) => {
+                merge(nodes, new);
+            }
+            (Some(old), new) => *old = new,
+            (None, new) => all.insert(1.min(all.len()), new),
+        }
+    }
+}
+
+/// The settings in the section `path`.
+fn below(path: &str) -> impl Iterator<Item = &'static Key> {
+    // What is of choice has no settings in the table, and came with its neighbour.
+    let (prefix, end) = if path == OF_CHOICE.0 {
+        (OF_CHOICE.1, "")
+    } else {
+        (path, "/")
+    };
+    Config::keys().iter().filter(move |key| {
+        let rest = key.path.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(end))
+    })
+}
+
+/// The release that has the first of the settings in the section `path`.
 fn since(path: &str) -> &'static str {
-    let below = Config::keys()
-        .iter()
-        .filter(|key| key.path.starts_with(path));
     let release = |key: &&Key| {
         let numbers = key.since.split('.').map(str::parse::<u32>);
         numbers.collect::<Result<Vec<u32>, _>>().unwrap_or_default()
     };
-    below.min_by_key(release).map_or("-", |key| key.since)
+    below(path).min_by_key(release).map_or("-", |key| key.since)
 }
 
-fn section<'a>(
-    nodes: &'a mut Vec<Shown>,
-    wanted: &str,
-    since: &'static str,
-    is_commented: bool,
-) -> &'a mut Vec<Shown> {
+/// The release that gave up the section `path`, with all that is in it.
+pub(super) fn given_up_in(path: &str) -> Option<&'static str> {
+    let mut below = below(path).map(Key::given_up_in);
+    let first = below.next()?;
+    first.filter(|_| below.all(|release| release == first))
+}
+
+fn section<'a>(nodes: &'a mut Vec<Shown>, path: &str, is_commented: bool) -> &'a mut Vec<Shown> {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    let wanted = last.trim_matches(['<', '>']);
     let at = nodes.iter().position(|node| node.name() == wanted);
     let at = at.unwrap_or_else(|| {
         nodes.push(Shown::Section {
+            path: path.to_owned(),
             name: wanted.to_owned(),
-            since,
+            since: since(path),
             is_commented,
             nodes: Vec::new(),
         });
@@ -125,8 +188,9 @@ pub(super) fn set(
 ) -> Vec<Shown> {
     let sections = tree.sections().filter(|section| section.name != "tags");
     let shown = sections.map(|section| Shown::Section {
+        path: section.name.clone().into_owned(),
         name: section.name.clone().into_owned(),
-        since: since(&format!("{}/", section.name)),
+        since: since(&section.name),
         is_commented: false,
         nodes: set_in(section, &section.name, wanted),
     });
@@ -144,11 +208,13 @@ fn set_in(
 ) -> Vec<Shown> {
     let shown = |node: &Node<'static>| match node {
         Node::Section(inner) => {
-            let nodes = set_in(inner, &format!("{path}/{}", inner.name), wanted);
+            let path = format!("{path}/{}", inner.name);
+            let nodes = set_in(inner, &path, wanted);
             let name = inner.name.clone().into_owned();
             (!nodes.is_empty()).then_some(Shown::Section {
+                since: since(&path),
+                path,
                 name,
-                since: since(&format!("{path}/{}/", inner.name)),
                 is_commented: false,
                 nodes,
             })
@@ -160,6 +226,7 @@ fn set_in(
                 name: name.clone().into_owned(),
                 value: Some(value_text(value)),
                 is_commented: false,
+                is_set: true,
             })
         }
     };
