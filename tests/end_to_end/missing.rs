@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tests::damaged::Campaign;
-use tests::{Access, Finished, Golden, LoopDevice, Scratch, Stock, Tool, ashlar};
+use tests::{Access, Finished, Golden, Group, LoopDevice, Scratch, Stock, Tool, ashlar};
 
 /// The program on these images, with nothing of the machine.
 fn on(images: &[PathBuf], folder: &Path) -> Tool {
@@ -220,4 +220,52 @@ fn damaged_groups_keep_what_stock_keeps() {
     let campaign = Campaign { cases: 24, seed: 3 };
     let report = campaign.run(|_| {});
     assert!(report.worse.is_empty(), "{report}");
+}
+
+/// Proves: a change tells what is wrong with the disks before it is made, once: in sentences with a
+/// remedy, and under LVM2's names in LVM2's, also where an owner runs it.
+#[test]
+fn changes_tell_of_damage_first() {
+    let group = Group::new("told-first", 2, 48 << 20);
+    group.create("u", &["-l1"]);
+    let old = std::fs::read(group.disk(1)).expect("a disk");
+    let is_old = || std::fs::write(group.disk(1), &old).expect("a disk");
+    let disks = group.disk(0).parent().expect("a folder").to_owned();
+    let tag = |words: &[&str]| {
+        let tool = ashlar()
+            .env("ASHLAR_RUNTIME_DIR", group.join("run"))
+            .env("DM_DEV_DIR", group.join("dev"))
+            .env("LVM_LOCKING_DIR", group.join("locks"));
+        let tool = tool.args(words).arg("vg0").arg("--devices").arg(&disks);
+        tool.succeed().complaints()
+    };
+    group
+        .ashlar()
+        .args(["vgchange", "--addtag", "t", "vg0"])
+        .succeed();
+    is_old();
+    let own = tag(&["vgchange", "--addtag", "t1"]);
+    assert_eq!(
+        own.matches("metadata area 1 holds version").count(),
+        1,
+        "{own}"
+    );
+    assert!(!own.contains("Inconsistent metadata"), "{own}");
+    is_old();
+    let lvm2 = |told: &str| {
+        let inconsistent = "WARNING: Inconsistent metadata found for VG vg0.";
+        assert_eq!(told.matches(inconsistent).count(), 1, "{told}");
+        assert!(
+            told.contains("WARNING: updating old metadata to "),
+            "{told}"
+        );
+        assert!(!told.contains("holds version"), "{told}");
+    };
+    lvm2(&tag(&["lvm", "vgchange", "--addtag", "t2"]));
+    let clean = tag(&["lvm", "vgchange", "--addtag", "t3"]);
+    assert!(!clean.contains("inconsistency"), "{clean}");
+    is_old();
+    group.attach("u");
+    lvm2(&tag(&["lvm", "vgchange", "--addtag", "t4"]));
+    group.detach("u");
 }

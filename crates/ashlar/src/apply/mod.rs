@@ -52,6 +52,7 @@ mod session;
 mod signatures;
 mod steps;
 mod unfinished;
+mod updates;
 
 pub use array::{
     ArrayFacts, array_facts, array_head, images_to_reset, reshape_head, shrunk_records,

@@ -29,6 +29,7 @@ use super::request::{Outcome, Ownership, Planned, Request, Signatures, TestMode,
 use super::signatures::{Signature, find_signatures};
 use super::steps::{Wipe, ask_for_wipes, confirm, discard, find, prepare};
 use super::unfinished::{Unfinished, find_unfinished};
+use super::updates::updates;
 use crate::commit::{
     Disk, FlushPoint, FlushPolicy, Hooks, NoHooks, OpenPv, adopt, clear, edit_labels, erase,
     initialise, remove_label, write_group,
@@ -36,9 +37,7 @@ use crate::commit::{
 use crate::host::Host;
 use crate::live::{Client, any_owner};
 use crate::lock::{StockLock, StockName, lock_stock};
-use crate::scan::{
-    AreaContent, Duplicate, FoundArea, FoundPv, FoundVg, Presence, PvIndex, Restriction, Scan,
-};
+use crate::scan::{Duplicate, FoundPv, FoundVg, Presence, PvIndex, Restriction, Scan};
 use crate::{Error, Kind, Result};
 
 /// How long somebody else's lock is waited for.
@@ -203,7 +202,9 @@ impl<'a> Session<'a> {
             for group in &groups {
                 self.archive(&group.model, request);
             }
-            self.tell_old(&scan, &planned);
+            for message in updates(&scan, &planned.change) {
+                self.prompt.tell(&message);
+            }
             self.act(&mut disks, &planned, &wipes)?;
             if let Some(listing) = &mut self.listing {
                 listing.note(self.host, &scan, &planned);
@@ -365,36 +366,6 @@ impl<'a> Session<'a> {
         for message in messages.chain(&planned.change.messages) {
             if message.level == level {
                 self.prompt.tell(message);
-            }
-        }
-    }
-
-    /// Tells which areas have an old text of a group that is written; the words are stock's.
-    fn tell_old(&mut self, scan: &Scan, planned: &Planned) {
-        for change in &planned.change.groups {
-            let GroupChange::Commit(new) = change else {
-                continue;
-            };
-            let Some(found) = scan.groups_of_uuid(new.uuid).next() else {
-                continue;
-            };
-            for member in &found.members {
-                let Some(pv) = member.presence.usable().map(|pv| scan.pv(pv)) else {
-                    continue;
-                };
-                let is_old = |area: &FoundArea| match &area.content {
-                    AreaContent::Version(version) => version.seqno < found.seqno,
-                    _ => false,
-                };
-                if pv.areas.iter().any(is_old) {
-                    let text = format!(
-                        "updating old metadata to {} on {} for VG {}.",
-                        new.seqno,
-                        scan.device(pv.device).name,
-                        new.name
-                    );
-                    self.prompt.tell(&Message::warning(text));
-                }
             }
         }
     }

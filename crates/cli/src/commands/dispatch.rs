@@ -24,7 +24,7 @@ static CALLED_AS_LVM2: AtomicBool = AtomicBool::new(false);
 
 /// Whether the program was called by the name of LVM2 or of one of its commands, or as `ashlar
 /// lvm`: then it does by itself what LVM2 does.
-pub(super) fn is_called_as_lvm2() -> bool {
+pub(crate) fn is_called_as_lvm2() -> bool {
     CALLED_AS_LVM2.load(Ordering::Relaxed)
 }
 

@@ -6,7 +6,6 @@
 use super::Session;
 use super::display::Values;
 use super::rows::label_of;
-use super::warnings::Interest;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 use ashlar::scan::{Content, FindingKind, FoundDevice};
 
@@ -35,13 +34,12 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         session.tell("WARNING: only considering LVM devices");
     }
     let values = Values::of(arguments, session)?;
-    let scan = session.quiet_disks(arguments)?.scan;
+    let disks = session.quiet_disks(arguments)?;
     // It is about devices: what their groups lack is not asked.
-    let mut said = Interest::of(session.command(), arguments).said(&scan);
-    said.retain(|(finding, _)| {
+    session.tell_found(&disks, arguments, |finding| {
         finding.group.is_none() || finding.kind == FindingKind::Disagreement
     });
-    session.tell_found(&scan, said);
+    let scan = disks.scan;
     let is_device = |device: &&FoundDevice| {
         !matches!(device.content, Content::Partitions | Content::Skipped(_))
     };

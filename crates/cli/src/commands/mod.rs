@@ -69,6 +69,6 @@ mod vgscan;
 mod warnings;
 
 pub(crate) use change::{Caller, Terminal, perform};
-pub(crate) use dispatch::{device_arguments, main};
+pub(crate) use dispatch::{device_arguments, is_called_as_lvm2, main};
 pub(crate) use private_folder::PrivateFolder;
 pub(crate) use session::{Disks, Session};

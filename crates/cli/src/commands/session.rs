@@ -13,7 +13,6 @@ use ashlar::host::{Config, DeviceSource, Host};
 use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
-use super::dispatch::is_called_as_lvm2;
 use super::warnings::Interest;
 use crate::args::{Arguments, Command, Error, flags, settings};
 use crate::output::fields::{LogEntry, LogKind, LogObject};
@@ -317,25 +316,34 @@ impl Session {
     /// does not hide the others.
     pub(crate) fn disks(&mut self, arguments: &Arguments) -> Result<Disks, Error> {
         let disks = self.quiet_disks(arguments)?;
-        let interest = Interest::of(self.command, arguments);
-        self.tell_found(&disks.scan, interest.said(&disks.scan));
+        self.tell_found(&disks, arguments, |_| true);
         Ok(disks)
     }
 
-    /// Says what is wrong with disks, in these lines.
-    pub(super) fn tell_found(&mut self, scan: &Scan, said: Vec<(&Finding, Vec<String>)>) {
-        for (finding, lines) in said {
+    /// Says what is wrong with disks, of what the command and `is_wanted` want to know.
+    pub(super) fn tell_found(
+        &mut self,
+        disks: &Disks,
+        arguments: &Arguments,
+        is_wanted: impl Fn(&Finding) -> bool,
+    ) {
+        let scan = &disks.scan;
+        let interest = Interest::of(self.command, arguments, &disks.host.config);
+        for (finding, lines) in interest.said(scan) {
+            if !is_wanted(finding) {
+                continue;
+            }
             // Nobody names a server by accident, as a folder may hold a file by accident.
             let is_server = finding
                 .device
                 .is_some_and(|index| scan.device(index).location.path().is_none());
             for text in lines {
-                self.tell_of(finding, is_server, &text);
+                self.tell_of(finding, (is_server, interest.is_loud()), &text);
             }
         }
     }
 
-    fn tell_of(&mut self, finding: &Finding, is_server: bool, text: &str) {
+    fn tell_of(&mut self, finding: &Finding, (is_server, is_loud): (bool, bool), text: &str) {
         // The same again says nothing.
         if !self.told.insert(text.to_owned()) {
             return;
@@ -348,8 +356,7 @@ impl Session {
             }
             Severity::Error if is_server => self.fail_later(text),
             Severity::Error => self.error(text),
-            // LVM2 is not silent about it with -q.
-            Severity::Warning if is_called_as_lvm2() => {
+            Severity::Warning if is_loud => {
                 if !self.note(LogKind::Warning, text) {
                     self.error(text);
                 }

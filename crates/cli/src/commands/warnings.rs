@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use ashlar::host::Config;
 use ashlar::scan::{Content, Finding, FindingKind, Scan, Severity};
 use lvm2::Uuid;
 
@@ -30,15 +31,20 @@ fn is_warning(finding: &Finding) -> bool {
 }
 
 /// The lines that are said of each finding: LVM2's where LVM2 was meant. `-v` shows everything.
-pub(super) fn said(scan: &Scan, is_verbose: bool) -> Vec<(&Finding, Vec<String>)> {
-    if !is_verbose && !is_called_as_lvm2() {
+fn said<'s>(scan: &'s Scan, interest: &Interest) -> Vec<(&'s Finding, Vec<String>)> {
+    let Interest {
+        is_verbose,
+        is_in_lvm2,
+        ..
+    } = *interest;
+    if !is_verbose && !is_in_lvm2 {
         let lines = summed_up(scan).into_iter();
         return lines
             .map(|(finding, line)| (finding, line.into_iter().collect()))
             .collect();
     }
     let lines = |finding: &Finding| {
-        let in_lvm2 = finding.in_lvm2.clone().filter(|_| is_called_as_lvm2());
+        let in_lvm2 = finding.in_lvm2.clone().filter(|_| is_in_lvm2);
         let own = (is_verbose || in_lvm2.is_none()).then(|| finding.to_string());
         in_lvm2.into_iter().flatten().chain(own).collect()
     };
@@ -113,16 +119,24 @@ pub(super) struct Interest {
     command: &'static str,
     operands: Vec<String>,
     is_verbose: bool,
+    is_in_lvm2: bool,
 }
 
 impl Interest {
-    /// That of a command with these arguments.
-    pub(super) fn of(command: &'static str, arguments: &Arguments) -> Self {
+    /// That of a command with these arguments, in LVM2's words where LVM2 was meant by it or by
+    /// whoever sent it.
+    pub(super) fn of(command: &'static str, arguments: &Arguments, config: &Config) -> Self {
         Self {
             command,
             operands: arguments.operands().to_vec(),
             is_verbose: arguments.has(&flags::VERBOSE),
+            is_in_lvm2: config.flag("ashlar/lvm2_words", is_called_as_lvm2()),
         }
+    }
+
+    /// Whether a command that is to be quiet says something all the same: LVM2 does, with `-q`.
+    pub(super) fn is_loud(&self) -> bool {
+        self.is_in_lvm2
     }
 
     /// Whether all physical volumes are looked at.
@@ -132,7 +146,7 @@ impl Interest {
 
     /// The lines that are said of each finding that it wants to know.
     pub(super) fn said<'s>(&self, scan: &'s Scan) -> Vec<(&'s Finding, Vec<String>)> {
-        let mut all = said(scan, self.is_verbose);
+        let mut all = said(scan, self);
         all.retain(|(finding, _)| concerns(scan, finding, self));
         all
     }
@@ -153,7 +167,7 @@ fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
     );
     let Some(group) = finding.group.filter(|_| is_of_group) else {
         // Stock looks at what is of no group where all physical volumes are asked for.
-        let is_lonely = finding.kind == FindingKind::UsedFlag && is_called_as_lvm2();
+        let is_lonely = finding.kind == FindingKind::UsedFlag && interest.is_in_lvm2;
         return !is_lonely || interest.asks_for_pvs();
     };
     if OF_DEVICES.contains(&interest.command) {

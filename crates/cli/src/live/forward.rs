@@ -7,7 +7,7 @@ use ashlar::host::DEVICES_VARIABLE;
 use ashlar::live::{Client, Console};
 
 use crate::args::{Arguments, Error, flags, nodes_dir, source_date};
-use crate::commands::Terminal;
+use crate::commands::{Terminal, is_called_as_lvm2};
 
 /// What became of a command that was to run in another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,9 @@ pub(crate) fn of_caller(arguments: &Arguments) -> Result<Vec<String>, Error> {
     let mut set = |setting: String| words.extend([format!("--{}", flags::CONFIG.long), setting]);
     if let Some(seconds) = source_date()? {
         set(format!("ashlar/source_date_epoch={seconds}"));
+    }
+    if is_called_as_lvm2() {
+        set("ashlar/lvm2_words=1".to_owned());
     }
     nodes_dir::of_environment().into_iter().for_each(set);
     Ok(words)

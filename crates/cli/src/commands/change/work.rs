@@ -185,9 +185,9 @@ impl<'a> Work<'a> {
 
     /// From now on what is wrong with disks is told, as far as this command wants to know it.
     pub(super) fn warn_of_disks(&mut self, name: &'static str, arguments: &Arguments) {
-        // LVM2 is not silent about it with -q.
-        if self.options.quiet == 0 || is_called_as_lvm2() {
-            self.warnings.interest = Some(Interest::of(name, arguments));
+        let interest = Interest::of(name, arguments, &self.host.config);
+        if self.options.quiet == 0 || interest.is_loud() {
+            self.warnings.interest = Some(interest);
         }
     }
 

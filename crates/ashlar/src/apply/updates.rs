@@ -1,0 +1,40 @@
+//! Metadata areas that a commit brings up to date, as people are told.
+
+use lvm2::plan::{Change, GroupChange, Message};
+
+use crate::scan::{AreaContent, FoundArea, FoundVg, Scan};
+
+/// Which areas have an old text of a group that is written; the words are stock's.
+pub(super) fn updates(scan: &Scan, change: &Change) -> Vec<Message> {
+    let mut messages = Vec::new();
+    for change in &change.groups {
+        let GroupChange::Commit(new) = change else {
+            continue;
+        };
+        if let Some(found) = scan.groups_of_uuid(new.uuid).next() {
+            let text = |device: &str| {
+                let text = format!(
+                    "updating old metadata to {} on {device} for VG {}.",
+                    new.seqno, new.name
+                );
+                Message::warning(text)
+            };
+            messages.extend(old(scan, found).into_iter().map(text));
+        }
+    }
+    messages
+}
+
+/// The devices of a group that hold an older text than the newest one.
+fn old<'s>(scan: &'s Scan, group: &FoundVg) -> Vec<&'s str> {
+    let is_old = |area: &FoundArea| match &area.content {
+        AreaContent::Version(version) => version.seqno < group.seqno,
+        AreaContent::Empty | AreaContent::Ignored | AreaContent::Damaged(_) => false,
+    };
+    let usable = group.members.iter();
+    let usable = usable.filter_map(|member| member.presence.usable());
+    let pvs = usable.map(|pv| scan.pv(pv));
+    pvs.filter(|pv| pv.areas.iter().any(is_old))
+        .map(|pv| scan.device(pv.device).name.as_str())
+        .collect()
+}
