@@ -3,6 +3,9 @@
 //! No operand means everything. A name that does not exist is told and makes the command fail at
 //! its end; the others are still shown.
 
+use std::collections::BTreeSet;
+
+use ashlar::Kind as Failure;
 use ashlar::scan::{Content, DeviceIndex, FoundDevice, PvIndex, Restriction};
 use lvm2::model::name::wrongness;
 use lvm2::model::{LvId, PvId, VgFlag};
@@ -71,6 +74,7 @@ pub(super) fn groups<'a>(
         })
         .collect();
     let words = usable(arguments.operands(), names, session)?;
+    let mut doubled: BTreeSet<String> = BTreeSet::new();
     let has_tags = words.iter().any(|word| word.starts_with('@'));
     for word in &words {
         match split_target(word) {
@@ -78,9 +82,15 @@ pub(super) fn groups<'a>(
             // As in stock, names are then only looked for among the groups that there are.
             Target::Vg(name) if has_tags && !is_there(view, &name) => {}
             Target::Lv(name) if has_tags && !is_there(view, &name.vg) => {}
+            Target::Vg(name) | Target::Lv(LvName { vg: name, .. }) if is_doubled(view, &name) => {
+                doubled.insert(name);
+            }
             Target::Vg(name) => add_group(&mut named, &name, names, session),
             Target::Lv(name) => add_volume(&mut named, &name, session),
         }
+    }
+    for name in &doubled {
+        skip_doubled(view, name, session);
     }
     let everything = words.is_empty();
     if everything {
@@ -222,6 +232,25 @@ fn is_called(group: &Group, name: &str) -> bool {
 
 fn is_there(view: &View, name: &str) -> bool {
     view.groups.iter().any(|group| is_called(group, name))
+}
+
+/// Whether a name is that of several groups, of which none is meant.
+fn is_doubled(view: &View, name: &str) -> bool {
+    let found = view.scan.find_group(name);
+    found.is_err_and(|error| error.kind() == Failure::Ambiguous)
+}
+
+/// Says how one of several groups of a name is named.
+fn skip_doubled(view: &View, name: &str, session: &mut Session) {
+    if let Err(error) = view.scan.find_group(name) {
+        session.log_object(LogObject {
+            kind: "vg",
+            name: name.to_owned(),
+            ..LogObject::default()
+        });
+        session.fail_later(&error.to_string());
+        session.log_failure();
+    }
 }
 
 fn not_found(name: &str, session: &mut Session) {
