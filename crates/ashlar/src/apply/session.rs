@@ -178,6 +178,7 @@ impl<'a> Session<'a> {
             self.tell(&planned, Level::Warning);
             self.ask(&planned, &mut asked)?;
             if request.test == TestMode::On {
+                self.keep(&planned, request);
                 self.tell(&planned, Level::Note);
                 return Ok(Attempt::done(planned));
             }
@@ -455,22 +456,29 @@ impl<'a> Session<'a> {
         if self.host.config.flag("devices/issue_discards", false) {
             discard(&mut disks.pvs, &planned.change);
         }
-        if self.environment == Environment::Machine {
-            for group in &planned.change.groups {
-                let config = &self.host.config;
-                let message = match group {
-                    GroupChange::Commit(vg) if is_unfinished(vg) => None,
-                    GroupChange::Commit(vg) => {
-                        backup::backup(config, vg, after(config, &request.command))
-                    }
-                    GroupChange::Erase(vg) => backup::forget(config, vg),
-                };
-                if let Some(message) = message {
-                    self.prompt.tell(&message);
+        self.keep(planned, request);
+        self.tell(planned, Level::Note);
+    }
+
+    /// Keeps what was changed in backups, or says that it is not kept; a test only says so.
+    fn keep(&mut self, planned: &Planned, request: &Request) {
+        let config = &self.host.config;
+        let is_test = request.test == TestMode::On;
+        if self.environment != Environment::Machine || is_test && config.keeps_backups() {
+            return;
+        }
+        for group in &planned.change.groups {
+            let message = match group {
+                GroupChange::Commit(vg) if is_unfinished(vg) => None,
+                GroupChange::Commit(vg) => {
+                    backup::backup(config, vg, after(config, &request.command))
                 }
+                GroupChange::Erase(vg) => backup::forget(config, vg),
+            };
+            if let Some(message) = message {
+                self.prompt.tell(&message);
             }
         }
-        self.tell(planned, Level::Note);
     }
 
     fn archive(&mut self, vg: &VolumeGroup, request: &Request) {
