@@ -13,10 +13,16 @@ use super::session::Session;
 use super::version::version;
 use super::{absent, change, command_log, own, shell, vgs};
 use crate::args::{
-    Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, split_leading, text,
+    Arguments, Command, Error, Flag, Kind, flags, meant, nodes_dir, overview, parse, split_leading,
+    text,
 };
 use crate::attachment::keeper;
 use crate::output::{harmless, on_stderr};
+
+/// What stock writes into its journal.
+const JOURNALS: &[&str] = &["command", "output", "debug"];
+const JOURNAL_IGNORED: &str = "Ignoring unrecognized journal value.";
+const CONFIG_REPEATED: &str = "Option --config may not be repeated.";
 
 /// Whether LVM2 was meant.
 static CALLED_AS_LVM2: AtomicBool = AtomicBool::new(false);
@@ -183,7 +189,7 @@ fn run_command(
     words: &[String],
     session: &mut Session,
 ) -> Result<(), Error> {
-    let parsed = parse(command, words);
+    let parsed = parse(command, words).map_err(|error| before_forms(words, error, session));
     let mut arguments = parsed.map_err(|error| change::own_status(command, error, session))?;
     if arguments.has(&flags::HELP) || arguments.has(&flags::LONG_HELP) {
         return Ok(session.print(&text(command))?);
@@ -192,6 +198,10 @@ fn run_command(
         return Ok(session.print(&version())?);
     }
     session.begin(command, &arguments);
+    // A command that goes on in another process gets a second one on the way there.
+    if arguments.count(&flags::CONFIG) > 1 {
+        return Err(Error::syntax(CONFIG_REPEATED));
+    }
     // Whoever needs a configuration that cannot be read says so.
     let config = session.config(&arguments).ok();
     if let Some(dir) = config.and_then(|config| nodes_dir::of_caller(&config)) {
@@ -199,7 +209,7 @@ fn run_command(
     }
     let _log = on_stderr(&arguments);
     if wrong_journal(&arguments) {
-        session.error("Ignoring unrecognized journal value.");
+        session.error(JOURNAL_IGNORED);
     }
     check_common(&arguments, session)?;
     if !arguments.has(&flags::LOG_ONLY) {
@@ -212,18 +222,40 @@ fn run_command(
     outcome
 }
 
+/// What is wrong with options of all commands is said before what is wrong with a line.
+fn before_forms(words: &[String], error: Error, session: &mut Session) -> Error {
+    if error.kind() != Kind::Form {
+        return error;
+    }
+    // Each command takes them.
+    let given = words.iter().enumerate().filter_map(|(at, word)| {
+        let (name, value) = word
+            .split_once('=')
+            .map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        let value = value.or_else(|| words.get(at + 1).map(String::as_str));
+        Some((name.strip_prefix("--")?, value?))
+    });
+    let of = |flag: &Flag| {
+        let long = flag.long;
+        given.clone().filter(move |(name, _)| *name == long)
+    };
+    if of(&flags::CONFIG).count() > 1 {
+        return Error::syntax(CONFIG_REPEATED);
+    }
+    if of(&flags::JOURNAL).any(|(_, value)| !JOURNALS.contains(&value)) {
+        session.error(JOURNAL_IGNORED);
+    }
+    error
+}
+
 /// Whether `--journal` says something that stock would not write there. Nothing is, here.
 fn wrong_journal(arguments: &Arguments) -> bool {
     let value = arguments.value(&flags::JOURNAL);
-    value.is_some_and(|value| !["command", "output", "debug"].contains(&value))
+    value.is_some_and(|value| !JOURNALS.contains(&value))
 }
 
 /// Looks at the options that all commands take, whether or not this one reads them.
 fn check_common(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
-    // A command that goes on in another process gets a second one on the way there.
-    if arguments.count(&flags::CONFIG) > 1 {
-        return Err(Error::syntax("Option --config may not be repeated."));
-    }
     let read = [
         flags::CONFIG,
         flags::PROFILE,
