@@ -277,12 +277,7 @@ fn moves_are_aborted() {
         .ashlar()
         .args(["pvmove", "--abort"])
         .arg(group.disk(0));
-    assert!(
-        nothing
-            .exit(5)
-            .complaints()
-            .contains("No pvmove in progress")
-    );
+    assert!(nothing.succeed().text().contains("No pvmove in progress"));
 }
 
 #[test]

@@ -244,7 +244,10 @@ impl Bench {
             system.join("backup"),
             system.join("archive"),
         ] {
-            fields.extend(files(&folder, &state.known));
+            for (path, text) in files(&folder, &state.known) {
+                meta::file_fields(&path, &text, &state.known, &mut fields);
+                fields.insert(path, text);
+            }
         }
         let text = |text: String| neutral::text(&text, &state.known);
         Outcome {

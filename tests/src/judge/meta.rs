@@ -141,6 +141,13 @@ pub(super) fn fields(disks: &[Pages], size: u64, known: &BTreeSet<String>) -> Fi
     fields
 }
 
+/// The values of a text in a file, if it is one.
+pub(super) fn file_fields(path: &str, text: &str, known: &BTreeSet<String>, fields: &mut Fields) {
+    if let Ok(root) = parse(text.as_bytes()) {
+        flatten(path, &root, known, fields);
+    }
+}
+
 /// What the extents hold: pages and their checksums.
 fn data(pages: &Pages, areas: &[Span]) -> String {
     let is_area = |number: u64| {

@@ -20,6 +20,9 @@ const NOISE: &[&str] = &[
     "Incompatible libdevmapper *",
 ];
 
+/// Where a question ends.
+const ASKED: &str = "[y/n]: ";
+
 /// What stock leaves out where it has no driver to ask; and what it says in a report, when it reads
 /// damaged metadata again.
 const LEFT_OUT: [&str; 2] = [
@@ -92,9 +95,11 @@ fn is_attr(text: &str) -> bool {
     text.starts_with("XX") && text.len() >= ATTR && text.bytes().take(ATTR).all(letters)
 }
 
-/// The lines that say something, without blanks around them.
+/// The lines that say something, without blanks around them. A question ends one: whether what is
+/// said next stands behind it is a matter of the terminal.
 pub(super) fn lines(text: &str) -> BTreeSet<String> {
-    let lines = text.lines().map(str::trim);
+    let parts = text.lines().flat_map(|line| line.split_inclusive(ASKED));
+    let lines = parts.map(str::trim);
     let said =
         lines.filter(|line| !line.is_empty() && !NOISE.iter().any(|noise| fits(line, noise)));
     said.filter(|line| !line.ends_with(" not zeroed."))

@@ -107,9 +107,13 @@ pub(super) fn compare(command: &str, stock: &Outcome, ours: &Outcome) -> Vec<Dif
         add(What::Adds, line.clone());
     }
     let paths: BTreeSet<&String> = stock.fields.keys().chain(ours.fields.keys()).collect();
-    for path in paths {
-        let (there, here) = (stock.fields.get(path), ours.fields.get(path));
-        if there != here {
+    let is_other = |path: &String| stock.fields.get(path) != ours.fields.get(path);
+    let others: BTreeSet<&String> = paths.into_iter().filter(|path| is_other(path)).collect();
+    for path in &others {
+        let (there, here) = (stock.fields.get(*path), ours.fields.get(*path));
+        // What differs in the text of a file is said of its values, where it is in those.
+        let within = format!("{path}/");
+        if !others.iter().any(|other| other.starts_with(&within)) {
             let shown = |value: Option<&String>| value.map_or("none".to_owned(), String::clone);
             let text = format!("{path}: {} -> {}", shown(there), shown(here));
             add(What::Field, text);

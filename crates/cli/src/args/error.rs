@@ -115,6 +115,12 @@ impl Error {
         }
     }
 
+    /// A failure whose messages have been printed, of a command that has looked at nothing yet: it
+    /// has no report either.
+    pub(crate) fn unbegun() -> Self {
+        Self::ended(Self::reported().exit_status())
+    }
+
     /// The same error with what caused it.
     pub(crate) fn because(
         mut self,

@@ -27,6 +27,7 @@ const WITHOUT_REPORT: &[&str] = &[
     "lvscan",
     "pvchange",
     "pvcreate",
+    "pvmove",
     "pvremove",
     "pvresize",
     "pvscan",
@@ -43,6 +44,9 @@ const WITHOUT_REPORT: &[&str] = &[
     "vgscan",
 ];
 
+/// Those of them that look at groups alone, and leave them there.
+const OF_GROUPS: &[&str] = &["vgck", "vgexport", "vgimport", "vgscan"];
+
 /// The end of a command without `--logonly`: its log, which is empty, where it is asked for in JSON
 /// and the line was understood.
 pub(super) fn end(
@@ -54,17 +58,33 @@ pub(super) fn end(
         arguments.value(&flags::REPORT_FORMAT),
         Some("json" | "json_std")
     );
-    let is_understood = match &outcome {
+    let command = arguments.command();
+    let is_begun = match &outcome {
         Ok(()) => true,
-        Err(error) => !matches!(
-            error.kind(),
-            ErrorKind::Usage | ErrorKind::Syntax | ErrorKind::Form | ErrorKind::Ended(_)
-        ),
+        Err(error) => match error.kind() {
+            // Stock's has looked at the physical volume by then.
+            ErrorKind::Usage => command == "pvmove",
+            ErrorKind::Syntax | ErrorKind::Form | ErrorKind::Ended(_) => false,
+            _ => true,
+        },
     };
-    if is_json && is_understood && WITHOUT_REPORT.contains(&arguments.command()) {
+    if is_json && is_begun && WITHOUT_REPORT.contains(&command) && !is_idle(arguments, session) {
         session.print("  {\n  }\n")?;
     }
     outcome
+}
+
+/// Whether a command had nothing to look at, and begins no report either.
+fn is_idle(arguments: &Arguments, session: &mut Session) -> bool {
+    if arguments.has(&flags::NOTIFY_DBUS) && arguments.command() == "vgscan" {
+        return true;
+    }
+    let mut operands = arguments.operands().iter();
+    let is_about_all = operands.all(|operand| operand.starts_with('@'));
+    let view = |session: &mut Session| session.view(arguments);
+    is_about_all
+        && OF_GROUPS.contains(&arguments.command())
+        && view(session).is_ok_and(|view| view.groups.is_empty())
 }
 
 /// Prints what was noted since [`Session::begin_log`].

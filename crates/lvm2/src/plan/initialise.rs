@@ -267,7 +267,7 @@ impl Layout {
         let mut layout = Self {
             areas: Vec::new(),
             bootloader: None,
-            pe_start: round(LABEL_SECTORS.max(page), alignment, offset)?,
+            pe_start: behind(LABEL_SECTORS.max(page), alignment, offset)?,
         };
         if new.areas != AreaCount::None {
             let start = LABEL_SECTORS.round_up(page).ok_or_else(too_large)?;
@@ -374,7 +374,7 @@ fn first_end(
     new: &NewPv,
 ) -> Result<Sectors> {
     let wanted = start.checked_add(size).ok_or_else(too_large)?;
-    let mut end = round(wanted, alignment, offset)?;
+    let mut end = behind(wanted, alignment, offset)?;
     if end - start < least {
         let bytes = |sectors: Sectors| sectors.to_bytes().unwrap_or_default().0;
         return Err(refused(format!(
@@ -399,6 +399,13 @@ fn first_end(
         )));
     }
     Ok(end)
+}
+
+/// What is `offset` behind the next multiple of `alignment`: as in stock not the place between,
+/// that is as well aligned.
+fn behind(sector: Sectors, alignment: Sectors, offset: Sectors) -> Result<Sectors> {
+    let rounded = round(sector, alignment, Sectors::ZERO)?;
+    rounded.checked_add(offset).ok_or_else(too_large)
 }
 
 /// The next sector that is `offset` behind a multiple of `alignment`.

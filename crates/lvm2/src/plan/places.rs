@@ -87,6 +87,21 @@ impl Places {
         }
     }
 
+    /// Whether there is no place.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The same without physical volumes that are not allocatable or have no free extent.
+    pub fn usable(&self, vg: &VolumeGroup) -> Self {
+        let map = AllocationMap::of(vg);
+        let is_usable =
+            |place: &&Place| vg.pv(place.pv).is_allocatable() && !map.free(place.pv).is_empty();
+        Self {
+            places: self.places.iter().filter(is_usable).cloned().collect(),
+        }
+    }
+
     /// Adds ranges that were named as `name`; none of them twice, as in stock.
     fn add(&mut self, pv: PvId, mut ranges: Vec<ExtentRange>, name: &str) -> Result<()> {
         let at = self.places.iter().position(|place| place.pv == pv);
@@ -130,21 +145,24 @@ impl FreeSpace {
     }
 
     /// The same for places that people named: they are told which of them are of no use, and
-    /// refused where all are.
+    /// refused where all are. One with other free extents than the named ones is of use, as in
+    /// stock.
     pub fn of_named(
         vg: &VolumeGroup,
         places: &Places,
         messages: &mut Vec<Message>,
     ) -> Result<Self> {
-        let space = Self::collect(vg, places, &mut |text| {
-            messages.push(Message::warning(text));
-        });
-        if space.places.is_empty() {
-            return Err(Error::new(
-                Kind::Space,
-                "No specified PVs have space available.",
-            ));
+        let mut warnings = Vec::new();
+        let space = Self::collect(vg, places, &mut |text| warnings.push(text));
+        if places.usable(vg).is_empty() {
+            let mut lines: Vec<String> = warnings
+                .iter()
+                .map(|text| format!("WARNING: {text}"))
+                .collect();
+            lines.push("No specified PVs have space available.".into());
+            return Err(Error::new(Kind::Space, lines.join("\n")));
         }
+        messages.extend(warnings.iter().map(Message::warning));
         Ok(space)
     }
 

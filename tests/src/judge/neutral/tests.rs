@@ -52,3 +52,11 @@ fn noise_is_left_out() {
                 \x20 WARNING: Logical volume vg/a not zeroed.\n  Done.\n";
     assert_eq!(lines(said), BTreeSet::from(["Done.".to_owned()]));
 }
+
+/// What is said behind a question is a line of its own, as it is where it goes elsewhere.
+#[test]
+fn questions_end_lines() {
+    let said = lines("Really? [y/n]:   Not done.\n");
+    let wanted = ["Really? [y/n]:", "Not done."].map(str::to_owned);
+    assert_eq!(said, BTreeSet::from(wanted));
+}

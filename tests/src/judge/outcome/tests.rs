@@ -56,3 +56,24 @@ fn order_counts_in_reports() {
     assert_eq!(whats("vgs", &one, &other), [What::Report]);
     assert_eq!(whats("vgcreate", &one, &other), []);
 }
+
+/// What differs in the text of a file is said of its values; what no value has, of the text.
+#[test]
+fn texts_of_files_differ_in_their_values() {
+    let file = |text: &str, value: &str| Outcome {
+        fields: [
+            ("file/vg".to_owned(), text.to_owned()),
+            ("file/vg/vg/seqno".to_owned(), value.to_owned()),
+        ]
+        .into(),
+        ..outcome(0, "", "")
+    };
+    let texts = |ours: &Outcome| -> Vec<String> {
+        let all = compare("vgcfgbackup", &file("seqno = 1", "1"), ours);
+        all.into_iter().map(|one| one.text).collect()
+    };
+    let other = texts(&file("seqno = 2", "2"));
+    assert_eq!(other, ["file/vg/vg/seqno: 1 -> 2"]);
+    let spaced = texts(&file("seqno  = 1", "1"));
+    assert_eq!(spaced, ["file/vg: seqno = 1 -> seqno  = 1"]);
+}

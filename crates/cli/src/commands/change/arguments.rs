@@ -280,6 +280,17 @@ pub(super) fn pv_min_size(work: &Work<'_>) -> Sectors {
 /// A label is looked for in so many sectors.
 const LABEL_SECTORS: u64 = 4;
 
+/// A size to which data is aligned, whose sectors stock counts in 32 bits.
+fn alignment(arguments: &Arguments, flag: &Flag, what: &str) -> Result<Option<Sectors>, Error> {
+    let size = size(arguments, flag, 'k')?;
+    match size.filter(|size| size.0 > u64::from(u32::MAX)) {
+        None => Ok(size),
+        Some(_) => Err(Error::usage(format!(
+            "Physical volume data {what} is too big."
+        ))),
+    }
+}
+
 /// A new physical volume as the arguments want it. Its identity is given later.
 pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Error> {
     let mut new = NewPv::new(Uuid::from_random(&[0; UUID_LEN]));
@@ -316,7 +327,7 @@ pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Er
         }
         new.area_use = AreaUse::Ignored;
     }
-    new.alignment = size(arguments, &DATA_ALIGNMENT, 'k')?;
+    new.alignment = alignment(arguments, &DATA_ALIGNMENT, "alignment")?;
     if new.alignment.is_none() {
         // Both settings are in KiB or MiB of their own.
         let kib = setting("devices/data_alignment").filter(|kib| *kib > 0);
@@ -325,7 +336,7 @@ pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Er
     if let Some(mib) = setting("devices/default_data_alignment") {
         new.default_alignment = Sectors(mib.saturating_mul(2048));
     }
-    new.alignment_offset = size(arguments, &DATA_ALIGNMENT_OFFSET, 'k')?;
+    new.alignment_offset = alignment(arguments, &DATA_ALIGNMENT_OFFSET, "alignment offset")?;
     new.bootloader_size = size(arguments, &BOOTLOADER, 'm')?.unwrap_or_default();
     if let Some(sector) = number::<u64>(arguments, &flags::LABEL_SECTOR)? {
         if sector >= LABEL_SECTORS {

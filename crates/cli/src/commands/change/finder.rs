@@ -8,6 +8,9 @@ use lvm2::model::PvId;
 
 use super::pvcreate::require_allowed;
 
+/// Why a device cannot be used that `--devices` does not name.
+pub(super) const NOT_LISTED: &str = "device is not in devices list";
+
 /// Finds devices by what people call them.
 #[derive(Debug, Clone)]
 pub(super) struct Finder {
@@ -35,7 +38,7 @@ impl Finder {
     fn unlisted(&self, name: &str) -> Option<String> {
         let found = std::fs::metadata(name).ok()?;
         let is_left_out = self.is_listed && found.file_type().is_block_device();
-        is_left_out.then(|| format!("Cannot use {name}: device is not in devices list"))
+        is_left_out.then(|| format!("Cannot use {name}: {NOT_LISTED}"))
     }
 
     /// The physical volume on the device that `name` means.

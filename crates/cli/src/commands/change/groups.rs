@@ -40,16 +40,15 @@ pub(super) fn named(
     let mut names = operands(arguments, (Unnamed::All, unnamed), tolerated, work)?;
     let scan = work.scan()?;
     // Its turn will tell what cannot be changed: nobody asks whether it meets the criteria.
-    let is_met = |name: &String| match scan.find_group(name) {
-        Ok(found) => permit(found, tolerated).is_ok(),
-        // Of groups of one name the criteria choose.
-        Err(error) => error.kind() == Kind::Ambiguous,
+    let is_met = |name: &String| {
+        let found = scan.find_group(name);
+        found.is_ok_and(|found| permit(found, tolerated).is_ok())
     };
-    // Where groups are named, criteria are looked at before them.
+    // Criteria are looked at before groups that are named, and before any that there is.
     let mut operands = arguments.operands().iter();
     let by_name = operands.any(|operand| !operand.starts_with('@'));
     let is_shown = by_name || arguments.value(&SELECT) == Some("help");
-    if !is_shown && !names.iter().any(is_met) {
+    if !is_shown && scan.groups.is_empty() {
         return Ok(names);
     }
     let criteria = match asked(arguments, About::Groups, work)? {
@@ -59,12 +58,8 @@ pub(super) fn named(
     let mut all: Vec<String> = Vec::new();
     all.extend(names.extract_if(.., |name| !is_met(name)));
     let met = criteria.groups(&scan);
-    // A name may be that of several groups, of which the criteria choose.
-    let is_meant = |group: &&FoundVg| {
-        let uuid = group.uuid.to_string();
-        met.contains(&group.uuid) && names.iter().any(|n| *n == group.name || *n == uuid)
-    };
-    let meant = scan.groups.iter().filter(is_meant);
+    let named = names.iter().filter_map(|name| scan.find_group(name).ok());
+    let meant = named.filter(|group| met.contains(&group.uuid));
     all.extend(meant.map(|group| unique(&scan, group)));
     Ok(all)
 }
@@ -116,6 +111,7 @@ fn operands(
             Some("") => return Err(Error::usage(format!("Skipping invalid tag: {operand}"))),
             Some(tag) => {
                 let scan = work.scan()?;
+                tell_others(&scan, work);
                 // Of what cannot be changed nobody asks for the tags: its turn will tell.
                 let is_told = |group: &FoundVg| {
                     left_out(group, Unnamed::All).is_none() && permit(group, tolerated).is_err()
@@ -128,6 +124,14 @@ fn operands(
         }
     }
     Ok(names)
+}
+
+/// Tells of the groups of others that are not looked at, where tags are looked for.
+fn tell_others(scan: &Scan, work: &mut Work<'_>) {
+    let others = scan.groups.iter().filter_map(others);
+    for why in others.filter(|why| !why.is_empty()) {
+        work.error(&why);
+    }
 }
 
 /// Refuses names beside an option that means everything: who gives both means the names.
@@ -190,19 +194,43 @@ pub(super) fn permitted(found: &FoundVg, tolerated: &[Tolerated]) -> Result<(), 
 /// Says which of the groups cannot be changed: a command on physical volumes looks into all of
 /// them, as stock's does. Of those without one that is `meant`, what is damaged is not said.
 pub(super) fn tell_unchangeable(scan: &Scan, meant: &[Uuid], work: &mut Work<'_>) {
-    for group in &scan.groups {
+    for group in scan.groups.iter().filter(|group| is_clustered(group)) {
+        work.error(&skipped_cluster(&group.name));
+    }
+    for why in unchangeable(scan, meant) {
+        work.fail_later(&why);
+    }
+}
+
+fn is_clustered(group: &FoundVg) -> bool {
+    group.restrictions.contains(&Restriction::Clustered)
+}
+
+/// Why groups cannot be changed that are none of a cluster, as [`tell_unchangeable`] says it.
+fn unchangeable(scan: &Scan, meant: &[Uuid]) -> Vec<String> {
+    let mut all = Vec::new();
+    for group in scan.groups.iter().filter(|group| !is_clustered(group)) {
         let tolerated: &[Tolerated] = if meant.contains(&group.uuid) {
             &[]
         } else {
             &[Tolerated::Disagreement, Tolerated::Unsound]
         };
-        if group.restrictions.contains(&Restriction::Clustered) {
-            work.error(&skipped_cluster(&group.name));
-        } else if !group.restrictions.iter().any(is_silent)
+        if !group.restrictions.iter().any(is_silent)
             && let Err(error) = permit(group, tolerated)
         {
-            work.fail_later(&format!("{error}\n{}", not_processed(&group.name)));
+            all.push(format!("{error}\n{}", not_processed(&group.name)));
         }
+    }
+    all
+}
+
+/// The same of all groups, where it makes nothing fail.
+pub(super) fn tell_of_all(scan: &Scan, work: &mut Work<'_>) {
+    for group in scan.groups.iter().filter(|group| is_clustered(group)) {
+        work.error(&skipped_cluster(&group.name));
+    }
+    for why in unchangeable(scan, &[]) {
+        work.error(&why);
     }
 }
 

@@ -161,7 +161,10 @@ pub(super) fn label(scan: &Scan, device: DeviceIndex, new: &NewPv) -> ashlar::Re
     let name = &scan.device(device).name;
     let mut layout = new.lay_out(&plan_device(scan, device)).map_err(|error| {
         let error = ashlar::Error::from(error);
-        let format = if error.to_string().starts_with("Size ") {
+        let text = error.to_string();
+        // Stock has not looked at the format by then.
+        let is_early = ["Size ", "Data alignment "];
+        let format = if is_early.iter().any(|early| text.starts_with(early)) {
             String::new()
         } else {
             format!("Format-specific initialisation of physical volume {name} failed.\n")

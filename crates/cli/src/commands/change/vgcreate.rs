@@ -11,11 +11,12 @@ use lvm2::plan::group::{Member, MetadataCopies, NewGroup, create_group};
 use lvm2::plan::initialise::NewPv;
 use lvm2::plan::logical::Autoactivation;
 use lvm2::{Sectors, Uuid};
+use std::rc::Rc;
 
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, size, tags,
 };
-use super::finder::Finder;
+use super::finder::{Finder, NOT_LISTED};
 use super::groups::{plain, require_new_name};
 use super::profiles::{METADATA_PROFILE, profile};
 use super::pvcreate::{label, permit, tells_group};
@@ -158,7 +159,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     work.keep_devices_file(Lists::First)?;
     let finder = work.finder();
     let force = arguments.count(&FORCE);
-    work.change(&request, |scan, author| {
+    let made = work.change(&request, |scan, author| {
         let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
         let new = NewGroup {
             members: &joining.members,
@@ -170,8 +171,18 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             listed: joining.listed,
             ..planned(create_group(&new, author))?
         })
-    })?;
-    Ok(())
+    });
+    made.map(drop).map_err(|error| refusal(error, name, work))
+}
+
+/// Where there is a group of the name, stock has not looked at the devices.
+fn refusal(error: Error, name: &str, work: &mut Work<'_>) -> Error {
+    let is_taken = |scan: Rc<Scan>| scan.groups_named(name).next().is_some();
+    if work.scan().is_ok_and(is_taken) {
+        work.error(&error.to_string());
+        return Error::unbegun();
+    }
+    error
 }
 
 fn require_extent_size(size: Option<Sectors>) -> Result<(), Error> {
@@ -243,18 +254,23 @@ pub(super) fn joining(
         questions: Vec::new(),
     };
     require_joinable(scan, finder, names, force)?;
+    let mut others = Vec::new();
+    // As in stock, what is a physical volume joins before what becomes one.
     for name in names {
         let device = finder.device(scan, name)?;
         let pv = finder.pv(scan, name).ok();
-        if let Some(pv) = pv.filter(|pv| !is_used(scan, *pv)) {
-            let member = free_member(scan, pv)?;
-            let is_named_twice = |other: &Member| other.header.uuid == member.header.uuid;
-            if !joining.members.iter().any(is_named_twice) {
-                joining.listed.push((device, member.header.uuid));
-                joining.members.push(member);
-            }
+        let Some(pv) = pv.filter(|pv| !is_used(scan, *pv)) else {
+            others.push(device);
             continue;
+        };
+        let member = free_member(scan, pv)?;
+        let is_named_twice = |other: &Member| other.header.uuid == member.header.uuid;
+        if !joining.members.iter().any(is_named_twice) {
+            joining.listed.push((device, member.header.uuid));
+            joining.members.push(member);
         }
+    }
+    for device in others {
         if joining.new.iter().any(|new| new.device == device) {
             continue;
         }
@@ -285,7 +301,8 @@ pub(super) fn require_joinable(
         .filter_map(|name| finder.device(scan, name).err());
     let mut lines: Vec<String> = missing.map(|error| error.to_string()).collect();
     if !lines.is_empty() {
-        if lines.len() < names.len() {
+        let is_unlisted = |line: &String| line.ends_with(NOT_LISTED);
+        if lines.len() < names.len() || lines.iter().any(is_unlisted) {
             lines.push("Command requires all devices to be found.".to_owned());
         }
         return Err(Failure::new(Kind::NotFound, lines.join("\n")));
@@ -296,7 +313,7 @@ pub(super) fn require_joinable(
             continue;
         };
         let found = scan.pv(pv);
-        let is_taken = found.duplicate == Duplicate::Unique && tells_group(found) && force < 2;
+        let is_taken = found.duplicate == Duplicate::Unique && tells_group(found) && force != 2;
         match free_member(scan, pv) {
             Err(error) if is_taken => refusals.push(taken(scan, pv, name, &error)),
             _ => refusals.extend(permit(scan, found.device, force).err()),

@@ -16,7 +16,7 @@ use super::groups::{changeable_group, others, plain};
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
 use super::pvresize::changeable;
 use super::run::run;
-use super::work::{Work, planned};
+use super::work::{Work, not_processed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 const ALL: Flag = Flag::switch(
@@ -92,8 +92,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         work.error(&why);
         return Ok(());
     }
-    if let Err(why) = changeable_group(&scan, group, &[]) {
-        work.fail_later(&why.to_string());
+    if let Err(why) = require_one(&scan, group) {
+        work.fail_later(&why);
         for name in &devices {
             work.error(&out_of(group, name, &scan, &finder));
         }
@@ -129,6 +129,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Fails where a group is not there or cannot be changed; of several of its name stock finds none.
+fn require_one(scan: &Scan, group: &str) -> Result<(), String> {
+    let found = scan.find_group(group);
+    if found.is_err_and(|error| error.kind() == Kind::Ambiguous) {
+        let second = not_processed(group);
+        return Err(format!("Volume group \"{group}\" not found\n{second}"));
+    }
+    let changeable = changeable_group(scan, group, &[]);
+    changeable.map(drop).map_err(|why| why.to_string())
 }
 
 /// Why a device is not taken out of a group.

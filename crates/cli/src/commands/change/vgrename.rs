@@ -23,6 +23,22 @@ pub(super) const COMMAND: Command = Command {
     run,
 };
 
+/// What stock makes of names has room for `/dev/`, the name, a slash and an end.
+const LENGTH_MAX: usize = 128 - "/dev/".len() - 2;
+
+/// What is wrong with the names, whatever groups there are.
+fn wrong(old: &str, new: &str) -> Option<String> {
+    if new.len() > LENGTH_MAX {
+        return Some(format!(
+            "New volume group path exceeds maximum length of {LENGTH_MAX}!"
+        ));
+    }
+    match require_new_name(new) {
+        Err(why) => Some(why),
+        Ok(()) => (old == new).then(|| "Old and new volume group names must differ".to_owned()),
+    }
+}
+
 /// Renames it.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let (old, new) = match arguments.operands() {
@@ -36,9 +52,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             return Err(Error::lacking(arguments.command(), what));
         }
     };
-    require_new_name(new).map_err(Error::failed)?;
-    if old == new {
-        return Err(Error::failed("Old and new volume group names must differ"));
+    if let Some(why) = wrong(old, new) {
+        // Before anything is looked at, so that there is no report either.
+        work.error(&why);
+        return Err(Error::unbegun());
     }
     let scan = work.scan()?;
     if scan.find_group(old).is_ok() && scan.groups_named(new).next().is_some() {
@@ -58,3 +75,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     })?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

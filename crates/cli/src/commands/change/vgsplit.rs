@@ -92,7 +92,7 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
     };
     let scan = work.scan_for(&request)?;
     let exists = scan.groups_named(to).next().is_some();
-    require_read(&scan, &[from, to][..=usize::from(exists)], to)?;
+    require_read(&scan, &[to, from][usize::from(!exists)..], to)?;
     if !exists {
         request.new_group = request.groups.pop();
     } else if NEW_GROUP.iter().any(|flag| arguments.has(flag)) {

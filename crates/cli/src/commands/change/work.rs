@@ -605,7 +605,7 @@ pub(super) fn planned(change: lvm2::Result<Change>) -> ashlar::Result<Planned> {
 }
 
 /// Commands that look for all of their groups before they begin with one.
-const OF_SEVERAL: &[&str] = &["vgmerge", "vgsplit", "vgrename", "vgcfgrestore"];
+const OF_SEVERAL: &[&str] = &["vgmerge", "vgsplit", "vgcfgrestore"];
 
 /// A failure of a request; where its group is not there or may not be changed, with stock's second
 /// sentence.

@@ -77,15 +77,22 @@ fn layouts_are_stocks() {
         }),
         one(2055)
     );
-    let alignment = Some(Sectors(128));
-    assert_eq!(
-        layout(&NewPv {
-            alignment,
-            alignment_offset,
+    // Behind a multiple of the alignment at the end of the area, not between that and the one
+    // before.
+    for (alignment, offset, pe_start) in [
+        (128, 7, 2055),
+        (16384, 8192, 24576),
+        (16384, 1024, 17408),
+        (3072, 2048, 5120),
+        (2048, 2048, 4096),
+    ] {
+        let offset_one = NewPv {
+            alignment: Some(Sectors(alignment)),
+            alignment_offset: Some(Sectors(offset)),
             ..new()
-        }),
-        one(2055)
-    );
+        };
+        assert_eq!(layout(&offset_one), one(pe_start), "{alignment}+{offset}");
+    }
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! Begins moves, and aborts them.
 
 use ashlar::apply::{Planned, Tolerated};
-use ashlar::scan::{FoundVg, Scan};
+use ashlar::scan::{FoundVg, PvIndex, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::PvId;
+use lvm2::model::name::wrongness;
 use lvm2::plan::Message;
 use lvm2::plan::physical::{Move, MoveMode, MoveRequest, abort_move, begin_move, moves};
 use lvm2::{Extents, Sectors, Uuid};
 
 use super::super::finder::Finder;
-use super::super::groups::tell_unchangeable;
+use super::super::groups::{tell_of_all, tell_unchangeable};
 use super::super::pvresize::{changeable, gone, out_of_reach};
 use super::super::volumes::{places, policy};
 use super::super::work::{Work, planned};
@@ -22,27 +23,41 @@ pub(in crate::commands::change) fn handler(
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
     let scan = work.scan()?;
+    let is_abort = arguments.has(&ABORT);
     let [source, targets @ ..] = arguments.operands() else {
-        if arguments.has(&ABORT) {
+        if is_abort {
             return abort_all(work, &scan);
+        }
+        // As in stock, that is no failure: other groups go on.
+        if !work.is_test() {
+            tell_of_all(&scan, work);
         }
         return Ok(());
     };
+    if source.starts_with('@') {
+        return Err(refused(is_abort, "Tags cannot be used with this command."));
+    }
     let finder = work.finder();
-    let group = match group_of(&scan, &finder, source) {
-        Ok(group) => group,
+    let found = match find(&scan, &finder, source) {
+        Ok(found) => found,
         Err(why) => {
             tell_unchangeable(&scan, &[], work);
-            return Err(why);
+            return Err(refused(is_abort, &why));
         }
     };
-    if arguments.has(&ABORT) {
-        return abort(work, &group.name, |scan, group| {
-            let pv = finder.member(scan, group, plain(source));
-            pv.map_or(Vec::new(), |pv| from(group, pv))
-        });
+    let group = scan.group_of(scan.pv(found));
+    if is_abort {
+        return abort_from(source, group, &scan, work);
     }
-    let name = group.name.clone();
+    let volume = arguments.value(&NAME);
+    let own = group.map(|group| group.name.as_str());
+    let volume = volume.map(|name| volume_of(own, name)).transpose()?;
+    let group = group.ok_or_else(|| {
+        Error::failed(format!(
+            "Physical volume {} is in no volume group: nothing lies on it.",
+            plain(source)
+        ))
+    })?;
     if is_under_way(&scan, &finder, group, source) {
         work.note(&format!(
             "Detected pvmove in progress for {}.",
@@ -57,19 +72,29 @@ pub(in crate::commands::change) fn handler(
         tell_unchangeable(&scan, &[group.uuid], work);
         return Err(why);
     }
+    begin(arguments, (&group.name, volume), source, targets, work)
+}
+
+/// Begins the move of what `source` has, or of what a volume of its group has there.
+fn begin(
+    arguments: &Arguments,
+    (name, volume): (&str, Option<&str>),
+    source: &String,
+    targets: &[String],
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let finder = work.finder();
     let policy = policy(arguments)?;
     let piece = work.host().config.move_piece();
-    let request = work.request_of(&[&name]);
+    let request = work.request_of(&[name]);
     work.change(&request, |scan, author| {
-        let group = scan.find_group(&name)?;
+        let group = scan.find_group(name)?;
         let found = places(scan, group, &finder, std::slice::from_ref(source))?;
         let found = found.expect("one is named");
         let targets = places(scan, group, &finder, targets)?;
         let asked = MoveRequest {
             source: &found,
-            volume: arguments
-                .value(&NAME)
-                .map(|name| of_group(name, &group.name)),
+            volume,
             targets: targets.as_ref(),
             policy,
             mode: if arguments.has(&ATOMIC) {
@@ -85,12 +110,35 @@ pub(in crate::commands::change) fn handler(
     Ok(())
 }
 
-/// The name of a volume without that of its group.
-fn of_group<'a>(name: &'a str, group: &str) -> &'a str {
-    let rest = name
-        .strip_prefix(group)
-        .and_then(|rest| rest.strip_prefix('/'));
-    rest.unwrap_or(name)
+/// A refusal; a move that is not begun for it is no use of the command, as in stock.
+fn refused(is_abort: bool, why: &str) -> Error {
+    if is_abort {
+        Error::failed(why)
+    } else {
+        Error::usage(why)
+    }
+}
+
+/// The name of a volume, without that of its group, which is `own`.
+fn volume_of<'n>(own: Option<&str>, name: &'n str) -> Result<&'n str, Error> {
+    let plain = name.strip_prefix("/dev/").unwrap_or(name);
+    let refused = |why: &str| {
+        let what = format!("{why}\nFailed to find an LV name.");
+        Err(Error::usage(what))
+    };
+    let volume = match plain.split_once('/') {
+        None => plain,
+        Some((_, "")) => return refused("Incomplete LV name supplied with --name."),
+        Some((group, _)) if own.is_some_and(|own| own != group) => {
+            return refused("Named LV and old PV must be in the same VG.");
+        }
+        Some((_, volume)) => volume,
+    };
+    if wrongness(volume).is_some() {
+        let what = format!("Logical volume name {volume} is invalid.");
+        return Err(Error::usage(what));
+    }
+    Ok(volume)
 }
 
 /// The longest piece: so much is copied again after a crash, and two commits are as far apart.
@@ -108,15 +156,17 @@ pub(super) fn plain(word: &str) -> &str {
     }
 }
 
-fn group_of<'a>(scan: &'a Scan, finder: &Finder, source: &str) -> Result<&'a FoundVg, Error> {
+/// The physical volume that is named, or why it is none.
+fn find(scan: &Scan, finder: &Finder, source: &str) -> Result<PvIndex, String> {
     let name = plain(source);
-    let found = finder.pv(scan, name);
-    let found = found.map_err(|_| Error::usage(finder.lack(scan, name)))?;
-    scan.group_of(scan.pv(found)).ok_or_else(|| {
-        Error::failed(format!(
-            "Physical volume {name} is in no volume group: nothing lies on it."
-        ))
-    })
+    finder
+        .pv(scan, name)
+        .map_err(|_| match name.split_once(':') {
+            Some((device, ranges)) if finder.pv(scan, device).is_ok() => {
+                format!("Physical extent parsing error at {ranges}.")
+            }
+            _ => finder.lack(scan, name),
+        })
 }
 
 /// Fails where the group of a physical volume cannot be changed: stock finds none there.
@@ -162,6 +212,27 @@ fn abort_all(work: &mut Work<'_>, scan: &Scan) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Aborts the moves from a physical volume.
+fn abort_from(
+    source: &str,
+    group: Option<&FoundVg>,
+    scan: &Scan,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let finder = work.finder();
+    let which = |scan: &Scan, group: &FoundVg| {
+        let pv = finder.member(scan, group, plain(source));
+        pv.map_or(Vec::new(), |pv| from(group, pv))
+    };
+    let Some(group) = group.filter(|group| !which(scan, group).is_empty()) else {
+        let device = plain(source);
+        let none = "No pvmove in progress - already finished or aborted.";
+        work.note(&format!("{device}: {none}"));
+        return Ok(());
+    };
+    abort(work, &group.name, which)
 }
 
 /// Aborts the moves of a group that `which` says, one after the other.
@@ -214,3 +285,6 @@ fn aborted(group: &str, one: &Move) -> String {
     };
     format!("{group}/{}: aborted; {kept}.", one.name)
 }
+
+#[cfg(test)]
+mod tests;

@@ -164,28 +164,33 @@ fn source<'a>(vg: &VolumeGroup, places: &'a Places) -> Result<&'a Place> {
     Ok(source)
 }
 
-/// The free extents that may be taken.
+/// The free extents that may be taken. As in stock it is another refusal where there is no other
+/// physical volume than where others are full.
 fn space(
     draft: &mut Draft,
     request: &MoveRequest<'_>,
     source: PvId,
     policy: AllocationPolicy,
 ) -> Result<FreeSpace> {
-    let space = match request.targets {
-        Some(places) => FreeSpace::of_named(&draft.old, places, &mut draft.messages)?,
-        None => FreeSpace::of(&draft.old, &Places::all(&draft.old)),
+    let all = Places::all(&draft.old);
+    let (space, places) = match request.targets {
+        Some(places) => {
+            let space = FreeSpace::of_named(&draft.old, places, &mut draft.messages)?;
+            (space, places.usable(&draft.old))
+        }
+        None => (FreeSpace::of(&draft.old, &all), all),
     };
-    let space = match policy {
-        AllocationPolicy::Anywhere => space,
-        _ => space.without(&BTreeSet::from([source])),
+    let kept_away = match policy {
+        AllocationPolicy::Anywhere => BTreeSet::new(),
+        _ => BTreeSet::from([source]),
     };
-    if space.total() == Extents::ZERO {
+    if places.without(&kept_away).is_empty() {
         return Err(Error::new(
             Kind::Space,
             "No extents available for allocation.",
         ));
     }
-    Ok(space)
+    Ok(space.without(&kept_away))
 }
 
 /// `pvmove` with the number behind the highest one in use.

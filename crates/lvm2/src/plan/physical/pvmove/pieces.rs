@@ -5,6 +5,7 @@
 //! ends, and nowhere else.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -92,7 +93,8 @@ impl<'a> Pieces<'a> {
         if needed <= available {
             return Ok(());
         }
-        Err(self.shortage(needed, needed - available).error(name))
+        let shortage = self.shortage(needed, needed - available);
+        Err(not_made(self.vg, shortage.error(name), name))
     }
 
     /// Moves what a volume has on the source, in pieces of at most `longest`; what it is made of
@@ -261,7 +263,8 @@ impl<'a> Pieces<'a> {
     }
 
     /// The shortage in stock's words, and what else it is due to.
-    fn refusal(&self, shortage: Shortage, apart: &Apart, name: &str) -> Error {
+    fn refusal(&self, mut shortage: Shortage, apart: &Apart, name: &str) -> Error {
+        shortage.available = self.space.without(&apart.must).total();
         let mut error = shortage.error(name);
         let usable = self.space.places().iter().map(|place| place.pv);
         let kept_away: Vec<String> = usable
@@ -272,7 +275,7 @@ impl<'a> Pieces<'a> {
             error.context.push_str("; other copies or stripes are on ");
             error.context.push_str(&kept_away.join(", "));
         }
-        error
+        not_made(self.vg, error, name)
     }
 
     fn shortage(&self, needed: Extents, missing: Extents) -> Shortage {
@@ -284,6 +287,17 @@ impl<'a> Pieces<'a> {
             areas: 1,
         }
     }
+}
+
+/// A refusal for want of space, with what stock says behind it.
+fn not_made(vg: &VolumeGroup, mut error: Error, name: &str) -> Error {
+    let behind = format!(
+        "\nUnable to allocate mirror extents for {}/{name}.\nFailed to convert pvmove LV to \
+         mirrored.",
+        vg.name
+    );
+    error.context.push_str(&behind);
+    error
 }
 
 /// Where a part of an area comes to: as far as the next one goes, or the area's end.

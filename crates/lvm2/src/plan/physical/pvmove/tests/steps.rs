@@ -271,7 +271,8 @@ fn a_move_that_cannot_be_made_is_refused() {
     );
     assert_eq!(
         Ask::of("pv0", &["pv1:0-9"]).refusal(&vg),
-        "Insufficient free space: 17 extents needed, but only 10 available"
+        "Insufficient free space: 17 extents needed, but only 10 available\nUnable to allocate \
+         mirror extents for vg/pvmove0.\nFailed to convert pvmove LV to mirrored."
     );
     let contiguous = Ask {
         policy: Some(AllocationPolicy::Contiguous),
@@ -291,15 +292,24 @@ fn a_move_that_cannot_be_made_is_refused() {
         empty.change(&vg).expect_err("no pieces").kind,
         Kind::Request
     );
-    let full = text(&[
+    let full = read(&text(&[
         linear("a", 0, 0, 5),
         linear("b", 1, 0, PE_COUNT),
         linear("c", 2, 0, PE_COUNT),
-    ]);
-    assert_eq!(
-        Ask::of("pv0", &[]).refusal(&read(&full)),
-        "No extents available for allocation."
-    );
+    ]));
+    for (targets, said) in [
+        (
+            &[][..],
+            "Insufficient free space: 5 extents needed, but only 0 ",
+        ),
+        (
+            &["pv1"],
+            "WARNING: No free extents on physical volume \"/dev/sd1\".\nNo specified PVs have",
+        ),
+    ] {
+        let refusal = Ask::of("pv0", targets).refusal(&full);
+        assert!(refusal.starts_with(said), "{refusal}");
+    }
     let missing = text(&[linear("a", 0, 0, 5)]).replacen(
         "[\"ALLOCATABLE\"] flags = []",
         "[\"ALLOCATABLE\"] flags = [\"MISSING\"]",
