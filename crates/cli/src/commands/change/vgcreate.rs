@@ -296,7 +296,7 @@ pub(super) fn require_joinable(
             continue;
         };
         let found = scan.pv(pv);
-        let is_taken = found.duplicate == Duplicate::Unique && tells_group(found) && force < 2;
+        let is_taken = found.duplicate == Duplicate::Unique && tells_group(found) && force != 2;
         match free_member(scan, pv) {
             Err(error) if is_taken => refusals.push(taken(scan, pv, name, &error)),
             _ => refusals.extend(permit(scan, found.device, force).err()),
