@@ -61,7 +61,9 @@ pub(super) fn end(
             ErrorKind::Usage | ErrorKind::Syntax | ErrorKind::Form | ErrorKind::Ended(_)
         ),
     };
-    if is_json && is_understood && WITHOUT_REPORT.contains(&arguments.command()) {
+    // What tells of one device that it is there makes no log.
+    let is_event = arguments.has(&flags::CACHE) && !arguments.operands().is_empty();
+    if is_json && is_understood && !is_event && WITHOUT_REPORT.contains(&arguments.command()) {
         session.print("  {\n  }\n")?;
     }
     outcome
