@@ -68,7 +68,10 @@ pub(super) fn end(
             _ => true,
         },
     };
-    if is_json && is_begun && WITHOUT_REPORT.contains(&command) && !is_idle(arguments, session) {
+    // What tells of one device that it is there makes no log.
+    let is_event = arguments.has(&flags::CACHE) && !arguments.operands().is_empty();
+    let is_wanted = is_begun && !is_event && !is_idle(arguments, session);
+    if is_json && is_wanted && WITHOUT_REPORT.contains(&command) {
         session.print("  {\n  }\n")?;
     }
     outcome

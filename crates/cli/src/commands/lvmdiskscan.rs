@@ -3,11 +3,14 @@
 //! As in stock a device whose name ends with a digit counts as a partition, and devices stand in
 //! the order of their numbers.
 
+use std::path::Path;
+
+use ashlar::scan::{Content, FindingKind, FoundDevice};
+
 use super::Session;
 use super::display::Values;
 use super::rows::label_of;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
-use ashlar::scan::{Content, FindingKind, FoundDevice};
 
 /// `-l`
 const LVM_PARTITION: Flag =
@@ -35,9 +38,10 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
     let values = Values::of(arguments, session)?;
     let disks = session.quiet_disks(arguments)?;
-    // It is about devices: what their groups lack is not asked.
+    // It is about devices: what their groups lack is not asked, and a copy is a device like others.
     session.tell_found(&disks, arguments, |finding| {
-        finding.group.is_none() || finding.kind == FindingKind::Disagreement
+        let is_of_device = finding.group.is_none() || finding.kind == FindingKind::Disagreement;
+        is_of_device && finding.kind != FindingKind::DuplicatePv
     });
     let scan = disks.scan;
     let is_device = |device: &&FoundDevice| {
@@ -45,8 +49,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     };
     let mut devices: Vec<&FoundDevice> = scan.devices.iter().filter(is_device).collect();
     devices.sort_by_key(|device| device.number);
-    let width = devices.iter().map(|device| device.name.chars().count());
-    let width = width.max().unwrap_or(0);
+    // Partitions for which the kernel has no nodes are not what others make room for.
+    let is_shown = |device: &&&FoundDevice| {
+        !only_labelled || label_of(device).is_some() || Path::new(&device.name).exists()
+    };
+    let shown = devices.iter().filter(is_shown);
+    let width = shown.map(|device| device.name.chars().count()).max();
+    let width = width.unwrap_or(0);
     // Without a label and with one; disks and partitions.
     let mut counts = [[0_u64; 2]; 2];
     for device in devices {

@@ -62,6 +62,7 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let Request::Report(plan) = plan(pvs::PVS, arguments, session)? else {
         return Ok(());
     };
+    selected::require_tags(arguments)?;
     let view = session.view(arguments)?;
     let detailed = !arguments.has(&flags::SHORT);
     for chosen in selected::devices(&view, arguments, session) {

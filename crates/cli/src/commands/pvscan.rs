@@ -1,6 +1,7 @@
 //! `pvscan`: one line for each physical volume, and the sums.
 
 use lvm2::model::VgFlag;
+use lvm2::ondisk::AreaUse;
 
 use super::Session;
 use super::change::run_words;
@@ -209,14 +210,23 @@ fn online(view: &View, chosen: &[Chosen<'_>], session: &mut Session) -> Result<(
     let process = std::process::id();
     for one in chosen {
         let said = match one {
-            Chosen::Member(group, pv) if group.found(*pv).is_some() => {
-                format!("PV {} online.", view.pv_name(group, *pv))
+            Chosen::Member(group, pv) => {
+                let Some(found) = group.found(*pv) else {
+                    continue;
+                };
+                let name = view.pv_name(group, *pv);
+                let areas = view.scan.pv(found).areas.iter();
+                let mut headers = areas.filter_map(|area| area.header.as_ref());
+                if !headers.any(|header| header.usage == AreaUse::Used) {
+                    session.line(&format!("pvscan[{process}] PV {name} has no VG metadata."))?;
+                }
+                format!("PV {name} online.")
             }
             Chosen::Label(found) => {
                 let device = view.scan.pv(*found).device;
                 format!("PV {} not used.", view.scan.device(device).name)
             }
-            _ => continue,
+            Chosen::Device(_) => continue,
         };
         session.line(&format!("pvscan[{process}] {said}"))?;
     }

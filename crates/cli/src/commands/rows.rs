@@ -25,8 +25,9 @@ pub(super) fn report(
         Subject::Lv | Subject::Segment => Some(Groups::WithVolumes),
         _ => None,
     };
-    if let Some(names) = names {
-        selected::require_names(arguments, names)?;
+    match names {
+        Some(names) => selected::require_names(arguments, names)?,
+        None => selected::require_tags(arguments)?,
     }
     // The process ends behind its report, and memory with it: taking apart what was found, piece
     // by piece, would be a tenth of what a large group costs.

@@ -84,8 +84,8 @@ pub(super) fn groups<'a>(
                 ));
                 skipped.push(name);
             }
-            // As in stock, all groups are then gone through for the tags, and for volumes by name.
-            if !has_tags || !matches!(split_target(word), Target::Lv(_)) {
+            // As in stock, where volumes have tags, all groups are gone through by name, too.
+            if !has_tags || names == Groups::Only {
                 continue;
             }
         }
@@ -130,6 +130,14 @@ pub(super) fn require_names(arguments: &Arguments, names: Groups) -> Result<(), 
     words
         .find_map(|word| no_name(word, names))
         .map_or(Ok(()), Err)
+}
+
+/// Fails at what can be no tag of a physical volume, before anything is looked at.
+pub(super) fn require_tags(arguments: &Arguments) -> Result<(), Error> {
+    if arguments.operands().iter().any(|word| word == "@") {
+        return Err(Error::usage("Skipping invalid tag ."));
+    }
+    Ok(())
 }
 
 /// Why a word can be no name.

@@ -267,7 +267,7 @@ impl Layout {
         let mut layout = Self {
             areas: Vec::new(),
             bootloader: None,
-            pe_start: behind(LABEL_SECTORS.max(page), alignment, offset)?,
+            pe_start: behind(LABEL_SECTORS.max(page), size, alignment, offset)?,
         };
         if new.areas != AreaCount::None {
             let start = LABEL_SECTORS.round_up(page).ok_or_else(too_large)?;
@@ -285,7 +285,7 @@ impl Layout {
             layout.pe_start = end;
         }
         if new.bootloader_size > Sectors::ZERO {
-            layout.add_bootloader(new, alignment, offset)?;
+            layout.add_bootloader(new, size, alignment, offset)?;
         }
         if let Some(fixed) = new.pe_start {
             layout.pe_start = fixed;
@@ -305,7 +305,13 @@ impl Layout {
     }
 
     /// Behind the first area, up to an aligned place.
-    fn add_bootloader(&mut self, new: &NewPv, alignment: Sectors, offset: Sectors) -> Result<()> {
+    fn add_bootloader(
+        &mut self,
+        new: &NewPv,
+        size: Sectors,
+        alignment: Sectors,
+        offset: Sectors,
+    ) -> Result<()> {
         let start = self.pe_start;
         let behind = start
             .checked_add(new.bootloader_size)
@@ -321,6 +327,11 @@ impl Layout {
             Some(fixed) => fixed,
             None => round(behind, alignment, offset)?,
         };
+        if new.pe_start.is_none() && behind > size {
+            return Err(refused(
+                "Bootloader area with data-aligned start must not exceed device size.",
+            ));
+        }
         self.bootloader = Some((start, behind - start));
         self.pe_start = behind;
         Ok(())
@@ -374,7 +385,11 @@ fn first_end(
     new: &NewPv,
 ) -> Result<Sectors> {
     let wanted = start.checked_add(size).ok_or_else(too_large)?;
-    let mut end = behind(wanted, alignment, offset)?;
+    let mut end = if new.pe_start.is_some() {
+        round(wanted, alignment, offset)?
+    } else {
+        behind(wanted, limit, alignment, offset)?
+    };
     if end - start < least {
         let bytes = |sectors: Sectors| sectors.to_bytes().unwrap_or_default().0;
         return Err(refused(format!(
@@ -401,11 +416,16 @@ fn first_end(
     Ok(end)
 }
 
-/// What is `offset` behind the next multiple of `alignment`: as in stock not the place between,
-/// that is as well aligned.
-fn behind(sector: Sectors, alignment: Sectors, offset: Sectors) -> Result<Sectors> {
-    let rounded = round(sector, alignment, Sectors::ZERO)?;
-    rounded.checked_add(offset).ok_or_else(too_large)
+/// Where extents begin behind `sector`: at the next multiple of `alignment`, and then `offset`
+/// behind that, as far as each leaves it in front of `limit`.
+fn behind(sector: Sectors, limit: Sectors, alignment: Sectors, offset: Sectors) -> Result<Sectors> {
+    let aligned = sector.round_up(alignment.max(Sectors(1)));
+    let aligned = aligned.ok_or_else(too_large)?;
+    if aligned > limit {
+        return Ok(sector);
+    }
+    let moved = aligned.checked_add(offset).ok_or_else(too_large)?;
+    Ok(if moved > limit { aligned } else { moved })
 }
 
 /// The next sector that is `offset` behind a multiple of `alignment`.

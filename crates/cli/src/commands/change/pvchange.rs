@@ -61,6 +61,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let Some(names) = chosen(arguments, work)? else {
         return Ok(());
     };
+    if names.iter().any(|name| name == "@") {
+        tell_counts(work, 0, 0);
+        return Err(Error::usage("Skipping invalid tag ."));
+    }
     let finder = work.finder();
     let (mut done, mut left) = (0, 0);
     let mut meant = Vec::new();
@@ -103,13 +107,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     tell_unchangeable(&*work.scan()?, &meant, work);
+    tell_counts(work, done, left);
+    Ok(())
+}
+
+fn tell_counts(work: &mut Work<'_>, done: usize, left: usize) {
     let plural = |count| if count == 1 { "" } else { "s" };
     work.note(&format!(
         "{done} physical volume{} changed / {left} physical volume{} not changed",
         plural(done),
         plural(left)
     ));
-    Ok(())
 }
 
 /// The names of the physical volumes that are meant; `None`: the fields were asked for.

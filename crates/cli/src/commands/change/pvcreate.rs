@@ -7,12 +7,13 @@ use ashlar::scan::{Content, DeviceIndex, Duplicate, FoundPv, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::VolumeGroup;
 use lvm2::ondisk::AreaUse;
-use lvm2::plan::Message;
 use lvm2::plan::initialise::NewPv;
+use lvm2::plan::{Message, display_size};
 use lvm2::{Sectors, UUID_LEN, Uuid};
 
 use super::arguments::{CHANGE, FORCE, NEW_PV, new_pv, size};
 use super::backup_file::read;
+use super::pvresize::asks_later;
 use super::run::run;
 use super::work::{Lists, Work};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -84,14 +85,19 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     let force = arguments.count(&FORCE);
     let finder = work.finder();
+    let is_asked_later = asks_later(work);
     for name in &finder.distinct(&*work.scan()?, arguments.operands()) {
         let request = Request {
             changes_pvs: true,
             ..work.request()
         };
+        let Some(agreed) = agreed(work, name, new.size, arguments)? else {
+            continue;
+        };
         let made = work.change(&request, |scan, author| {
             let device = finder.device(scan, name)?;
-            let question = permit(scan, device, force)?;
+            let mut questions = questions(scan, device, new.size, force)?;
+            questions.retain(|question| !agreed.contains(question));
             if let Some(uuid) = uuid {
                 require_unused(scan, device, uuid)?;
             }
@@ -100,19 +106,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 ..new
             };
             let mut label = label(scan, device, &new)?;
-            let found = scan.device(device);
-            if force == 0
-                && new
-                    .size
-                    .is_some_and(|size| size != found.size.whole_sectors())
-            {
-                let name = &found.name;
-                label.layout.messages.push(Message::warning(format!(
-                    "Faking size of PV {name}. Don't write outside real device."
-                )));
+            let warnings = warnings(scan, device, new.size);
+            if is_asked_later {
+                label.layout.messages.splice(0..0, warnings);
             }
             Ok(Planned {
-                questions: question.into_iter().collect(),
+                questions,
                 new: vec![label],
                 listed: vec![(device, new.uuid)],
                 ..Planned::default()
@@ -123,6 +122,93 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Asks what there is to ask before a device becomes a physical volume, and warns: the questions
+/// that were agreed to, or `None` if one was not. Where another process may have to ask, or nobody,
+/// the plan does.
+fn agreed(
+    work: &mut Work<'_>,
+    name: &str,
+    size: Option<Sectors>,
+    arguments: &Arguments,
+) -> Result<Option<Vec<Question>>, Error> {
+    let (force, is_answered) = (arguments.count(&FORCE), arguments.has(&flags::YES));
+    let (scan, finder) = (work.scan()?, work.finder());
+    let Ok(device) = finder.device(&scan, name) else {
+        // Its turn will tell.
+        return Ok(Some(Vec::new()));
+    };
+    let Ok(questions) = questions(&scan, device, size, force) else {
+        return Ok(Some(Vec::new()));
+    };
+    if asks_later(work) {
+        return Ok(Some(Vec::new()));
+    }
+    // As by stock, each is asked, whatever was said to the first.
+    let mut refusal = None;
+    for question in &questions {
+        if !work.agrees(&question.text) {
+            refusal = Some(&question.refusal);
+        }
+    }
+    if let Some(refusal) = refusal {
+        work.fail_later(refusal);
+        return Ok(None);
+    }
+    let mut pvs = scan.physical_volumes.iter();
+    let pv = pvs.find(|pv| pv.device == device).filter(|_| !is_answered);
+    if let Some(group) = pv.and_then(|pv| scan.group_behind(pv)) {
+        let (name, group) = (&scan.device(device).name, &group.name);
+        work.warn(&format!(
+            "Forcing physical volume creation on {name} of volume group \"{group}\"."
+        ));
+    }
+    for warning in warnings(&scan, device, size) {
+        work.warn(&warning.text);
+    }
+    Ok(Some(questions))
+}
+
+/// What is asked before a device becomes a physical volume of a size.
+fn questions(
+    scan: &Scan,
+    device: DeviceIndex,
+    size: Option<Sectors>,
+    force: usize,
+) -> ashlar::Result<Vec<Question>> {
+    let mut questions: Vec<Question> = permit(scan, device, force)?.into_iter().collect();
+    let found = scan.device(device);
+    let real = found.size.whole_sectors();
+    if let Some(asked) = size.filter(|asked| *asked != real) {
+        let name = &found.name;
+        questions.push(Question {
+            text: format!(
+                "WARNING: {name}: device size {} does not match requested size {}. Proceed? \
+                 [y/n]: ",
+                display_size(real),
+                display_size(asked)
+            ),
+            refusal: format!("{name}: physical volume not initialized."),
+        });
+    }
+    Ok(questions)
+}
+
+/// What is warned of where a physical volume has another size than its device.
+fn warnings(scan: &Scan, device: DeviceIndex, size: Option<Sectors>) -> Vec<Message> {
+    let found = scan.device(device);
+    let (name, real) = (&found.name, found.size.whole_sectors());
+    let Some(asked) = size.filter(|asked| *asked != real) else {
+        return Vec::new();
+    };
+    let faking = format!("Faking size of PV {name}. Don't write outside real device.");
+    let mut warnings = vec![Message::warning(faking)];
+    if asked > real {
+        let overriding = format!("{name}: Overriding real size. You could lose data.");
+        warnings.push(Message::warning(overriding));
+    }
+    warnings
 }
 
 /// The identity that a text is.
@@ -211,7 +297,8 @@ pub(super) fn permit(
     }
     let refusal = format!("{name}: physical volume not initialized.");
     if let Some(group) = scan.group_behind(pv).filter(|_| tells_group(pv)) {
-        if force < 2 {
+        // As in stock, three times is not twice.
+        if force != 2 {
             let what = format!(
                 "Can't initialize physical volume \"{name}\" of volume group \"{}\" without \
                  -ff\n{refusal}",
@@ -228,7 +315,7 @@ pub(super) fn permit(
         }));
     }
     if pv.header.usage() == lvm2::ondisk::PvUse::Used {
-        if force < 2 {
+        if force != 2 {
             let what = format!(
                 "PV {name} is used by a VG but its metadata is missing.\nCan't initialize PV \
                  '{name}' without -ff.\n{refusal}"

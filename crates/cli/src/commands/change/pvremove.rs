@@ -10,6 +10,7 @@ use lvm2::plan::physical::{Force, erase_label};
 use super::arguments::{CHANGE, FORCE};
 use super::finder::Finder;
 use super::pvcreate::{require_allowed, tells_group};
+use super::pvresize::asks_later;
 use super::run::run;
 use super::work::{Lists, Work};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -38,7 +39,16 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         ..work.request()
     };
     for name in &finder.tagged(&*work.scan()?, arguments.operands()) {
-        let removed = work.change(&request, |scan, _| plan(scan, &finder, name, arguments));
+        let asked = if asks_later(work) {
+            Asked::Later
+        } else if is_agreed(work, name, arguments)? {
+            Asked::Before
+        } else {
+            continue;
+        };
+        let removed = work.change(&request, |scan, _| {
+            plan(scan, &finder, name, arguments, asked)
+        });
         if let Err(error) = removed {
             work.fail_later(&error.to_string());
         }
@@ -46,11 +56,40 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     Ok(())
 }
 
+/// When people are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// They were, and agreed.
+    Before,
+    /// By whoever makes the change.
+    Later,
+}
+
+/// Warns and asks, where there is something to ask; whether the label may be wiped.
+fn is_agreed(work: &mut Work<'_>, name: &str, arguments: &Arguments) -> Result<bool, Error> {
+    let (scan, finder) = (work.scan()?, work.finder());
+    let Ok(planned) = plan(&scan, &finder, name, arguments, Asked::Later) else {
+        // Its turn will tell.
+        return Ok(true);
+    };
+    for question in &planned.questions {
+        for warning in planned.announced.iter().flatten() {
+            work.warn(&warning.text);
+        }
+        if !work.agrees(&question.text) {
+            work.fail_later(&question.refusal);
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn plan(
     scan: &Scan,
     finder: &Finder,
     name: &str,
     arguments: &Arguments,
+    asked: Asked,
 ) -> ashlar::Result<Planned> {
     let force = match arguments.count(&FORCE) {
         0 => Force::None,
@@ -62,15 +101,10 @@ fn plan(
     let name = &scan.device(device).name;
     require_allowed(scan, device)?;
     let mut pvs = scan.physical_volumes.iter();
-    let wiped = || {
-        Message::note(format!(
-            "Labels on physical volume \"{name}\" successfully wiped."
-        ))
-    };
     let Some(pv) = pvs.find(|pv| pv.device == device) else {
         if force != Force::None {
             let mut planned = Planned::default();
-            planned.change.messages.push(wiped());
+            planned.change.messages.push(wiped(name));
             return Ok(planned);
         }
         let what = format!("No PV found on device {name}.");
@@ -95,22 +129,30 @@ fn plan(
     };
     let messages = &mut planned.change.messages;
     if let Some(group) = group {
-        messages.push(Message::warning(format!(
-            "PV {name} is used by VG {group}."
-        )));
-        if arguments.has(&flags::YES) {
+        if asked == Asked::Before || arguments.has(&flags::YES) {
             messages.push(Message::warning(format!(
                 "Wiping physical volume label from {name} of volume group \"{group}\"."
             )));
         }
-        planned.questions.push(Question {
-            text: format!(
-                "Really WIPE LABELS from physical volume \"{name}\" of volume group \"{group}\" \
-                 [y/n]? "
-            ),
-            refusal: stays,
-        });
+        if asked == Asked::Later {
+            planned.announced = vec![vec![Message::warning(format!(
+                "PV {name} is used by VG {group}."
+            ))]];
+            planned.questions.push(Question {
+                text: format!(
+                    "Really WIPE LABELS from physical volume \"{name}\" of volume group \
+                     \"{group}\" [y/n]? "
+                ),
+                refusal: stays,
+            });
+        }
     }
-    messages.push(wiped());
+    messages.push(wiped(name));
     Ok(planned)
+}
+
+fn wiped(name: &str) -> Message {
+    Message::note(format!(
+        "Labels on physical volume \"{name}\" successfully wiped."
+    ))
 }

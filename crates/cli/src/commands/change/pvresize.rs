@@ -61,6 +61,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (mut done, mut left, mut begun) = (0, 0, 0);
     let mut meant = Vec::new();
     let is_asked_later = asks_later(work);
+    if arguments.operands().iter().any(|name| name == "@") {
+        tell_counts(work, 0, 0);
+        return Err(Error::usage("Skipping invalid tag ."));
+    }
     for name in &finder.tagged(&*work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
@@ -98,11 +102,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 }
                 None => orphan(pv, &device.name, size)?,
             };
-            let question = question(&device.name, size).filter(|_| is_asked_later);
-            Ok(Planned {
-                questions: question.into_iter().collect(),
-                ..change
-            })
+            Ok(asked_once(change, &device.name, size, is_asked_later))
         });
         match resized {
             Ok(_) if is_moved => begun += 1,
@@ -117,10 +117,28 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Ok(());
     }
     tell_unchangeable(&*work.scan()?, &meant, work);
+    tell_counts(work, done, left);
+    Ok(())
+}
+
+/// A change with the question that is still to be asked, or else without the warning that was told
+/// when it was.
+fn asked_once(change: Planned, name: &str, size: PvSize, is_asked_later: bool) -> Planned {
+    let mut change = change;
+    if is_asked_later {
+        change.questions = question(name, size).into_iter().collect();
+    } else {
+        let warned = size.asked.map(|asked| pretending(name, size, asked));
+        let messages = &mut change.change.messages;
+        messages.retain(|message| Some(&message.text) != warned.as_ref());
+    }
+    change
+}
+
+fn tell_counts(work: &mut Work<'_>, done: usize, left: usize) {
     work.note(&format!(
         "{done} physical volume(s) resized or updated / {left} physical volume(s) not resized"
     ));
-    Ok(())
 }
 
 /// The change of a physical volume in a group, and whether it only begins to move what is in the
@@ -334,7 +352,7 @@ pub(super) fn out_of_reach(scan: &Scan, pv: &FoundPv) -> Option<Uuid> {
 }
 
 /// Whether another process may have to ask, or nobody: then the plan does.
-fn asks_later(work: &Work<'_>) -> bool {
+pub(super) fn asks_later(work: &Work<'_>) -> bool {
     work.is_shown() || any_owner()
 }
 
@@ -361,10 +379,12 @@ fn is_refused(
         work.fail_later(&question.refusal);
         return true;
     }
+    if asked != size.device && (asked < least || !asks_later(work)) {
+        work.warn(&pretending(name, size, asked));
+    }
     if asked >= least {
         return false;
     }
-    work.warn(&pretending(name, size, asked));
     work.fail_later(&format!(
         "Size must exceed minimum of {} sectors on PV {name}.",
         least.0

@@ -88,8 +88,14 @@ impl Columns {
             if let Some(added) = list.strip_prefix('+') {
                 shown.extend(lookup.list(added)?);
             } else if let Some(removed) = list.strip_prefix('-') {
-                let removed = lookup.list(removed)?;
-                shown.retain(|entry| !removed.contains(entry));
+                // A field that there is not is not shown either.
+                for name in removed.split(',') {
+                    match lookup.list(name) {
+                        Ok(removed) => shown.retain(|entry| !removed.contains(entry)),
+                        Err(ColumnError::Help) => return Err(ColumnError::Help),
+                        Err(_) => {}
+                    }
+                }
             } else if let Some(empty) = list.strip_prefix('#') {
                 compacted = expanded(lookup.list(empty)?).flatten().collect();
             } else {

@@ -96,6 +96,42 @@ fn layouts_are_stocks() {
 }
 
 #[test]
+fn offsets_come_behind_what_is_aligned() {
+    // Proves: where stock 2.03.16 lets extents begin for these areas and offsets, also where one
+    // or the other finds no room.
+    let start = |device: u64, size: u64, offset: u64| {
+        let new = NewPv {
+            areas: if size == 0 {
+                AreaCount::None
+            } else {
+                AreaCount::One
+            },
+            area_size: Some(Sectors(size)),
+            alignment_offset: Some(Sectors(offset)),
+            ..new()
+        };
+        let device = Device {
+            size: Sectors(device),
+            ..DEVICE
+        };
+        let pv = new.lay_out(&device).expect("it fits").label.pv;
+        pv.data_areas[0].offset.0 / 512
+    };
+    for (device, size, offset, expected) in [
+        (98304, 128, 2048, 4096),
+        (98304, 2048, 8, 4104),
+        (98304, 1024, 128, 2176),
+        (98304, 0, 8, 2056),
+        (98304, 96256, 128, 98304),
+        (99328, 98304, 0, 98312),
+        (99328, 98304, 128, 98312),
+    ] {
+        let found = start(device, size, offset);
+        assert_eq!(found, expected, "{size} and {offset} of {device}");
+    }
+}
+
+#[test]
 fn two_areas_and_boot_loaders_lie_where_stock_puts_them() {
     // Proves: the second area from an aligned place to the end; the boot loader in front of data.
     let two = NewPv {

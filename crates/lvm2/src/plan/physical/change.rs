@@ -1,8 +1,8 @@
 //! `pvchange`: whether extents may be taken from it, tags, identity, whether it keeps metadata.
 
 use alloc::format;
+use alloc::string::{String, ToString};
 
-use crate::Result;
 use crate::model::{PvFlag, PvId, VolumeGroup};
 use crate::ondisk::AreaUse;
 use crate::plan::author::Author;
@@ -10,6 +10,7 @@ use crate::plan::change::{AreaChange, Change, HeaderChange, HeaderEdit, When};
 use crate::plan::draft::{Draft, pv_name, refused};
 use crate::plan::group::{AreaState, add_tag};
 use crate::plan::unfinished::{commit_unmarked, mark_renewed};
+use crate::{Error, Result};
 
 /// Whether extents may be taken from a physical volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +75,17 @@ pub fn change_pv(
                 mark_renewed(volume, volume.uuid);
                 volume.uuid = fresh;
             }
-            PvAttribute::Areas(usage) => set_areas(&mut draft, pv, usage, areas)?,
+            PvAttribute::Areas(usage) => {
+                // What was so already is told, whatever else is refused.
+                set_areas(&mut draft, pv, usage, areas).map_err(|error| {
+                    let mut what = String::new();
+                    for message in &draft.messages {
+                        what += &message.text;
+                        what.push('\n');
+                    }
+                    Error::new(error.kind, what + &error.to_string())
+                })?;
+            }
         }
     }
     if !is_changed {

@@ -82,6 +82,11 @@ fn options_add_take_away_and_compact() {
         report(&["+tags", "-lv_name"], "", "size>5k", &shape()),
         "  LSize  LV Tags\n  16.00k        \n"
     );
+    // What there is not is taken away already.
+    assert_eq!(
+        report(&["-bogus,lv_name"], "", "size>5k", &shape()),
+        "  LSize \n  16.00k\n"
+    );
     assert_eq!(
         report(&["tags,name", "#tags"], "", "size>5k", &shape()),
         "  LV   \n  alpha\n"
