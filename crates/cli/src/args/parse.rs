@@ -86,6 +86,11 @@ impl Arguments {
         self.count(flag) > 0
     }
 
+    /// Whether an option of this name was given, which may be one of this command or not.
+    pub(crate) fn has_long(&self, long: &str) -> bool {
+        self.given.iter().any(|(other, _)| *other == long)
+    }
+
     /// How often the flag was given.
     pub(crate) fn count(&self, flag: &Flag) -> usize {
         self.given

@@ -332,6 +332,16 @@ fn percent_of(percent: u32, total: Extents, rounding: Rounding) -> Extents {
     Extents(u64::try_from(share).unwrap_or(u64::MAX))
 }
 
+/// What is said of a size that is no whole number of extents.
+pub fn rounding(size: &SizeArgument, extent_size: Sectors) -> Option<Message> {
+    let Amount::Size(bytes) = size.amount else {
+        return None;
+    };
+    let mut messages = Vec::new();
+    whole_extents(bytes, extent_size, &mut messages).ok()?;
+    messages.pop()
+}
+
 /// The extents that hold a size.
 fn whole_extents(
     size: Bytes,

@@ -2,13 +2,13 @@
 
 use lvm2::Sectors;
 use lvm2::model::name::{NameOf, validate};
-use lvm2::model::{LogicalVolume, RaidLevel, ReadAhead};
-use lvm2::plan::display_size;
+use lvm2::model::{LogicalVolume, RaidLevel, ReadAhead, VolumeGroup};
 use lvm2::plan::logical::{
     Autoactivation, Initial, MirrorLog, MirrorOptions, NewKind, NewSnapshot, NewVolume, Permission,
     Skip, Start, Stripes, Zeroing, create_snapshot, create_volume,
 };
-use lvm2::plan::size::SizeArgument;
+use lvm2::plan::size::{SizeArgument, rounding};
+use lvm2::plan::{Author, Change, display_size};
 
 use super::activation::{ACTIVATE, Activation, activate_new, asked, freeze};
 use super::arguments::{
@@ -17,10 +17,11 @@ use super::arguments::{
 use super::arrays::{MAX_RATE, MIN_RATE, level, new_array};
 use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
-use super::groups::changeable_group;
+use super::groups::{changeable_group, found_group};
 use super::limits::{new_minor, region_size};
 use super::new_snapshot::{Wanted, wanted};
 use super::not_done;
+use super::not_made;
 use super::profiles::{METADATA_PROFILE, profile};
 use super::run::run;
 use super::volumes::{
@@ -30,7 +31,8 @@ use super::volumes::{
     policy, read_ahead, require_name, size, skip, tags,
 };
 use super::work::{Work, planned};
-use crate::args::{Arguments, Command, Error, Example, Flag, Kind, flags};
+use super::zeros::require_nonzero;
+use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 /// As many stripes as LVM2 takes, and the smallest of its stripe sizes.
 const STRIPES_MAX: usize = 128;
@@ -158,6 +160,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         Some(wanted) => (wanted.group.clone(), wanted.name.clone()),
         None => names(arguments)?,
     };
+    require_nonzero(arguments)?;
     let size = new_size(arguments, snapshot.as_ref(), work)?;
     let kind = kind(arguments, work)?;
     let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
@@ -179,6 +182,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         ..NewVolume::linear(size)
     };
     require_group(&group, work)?;
+    let rounded = rounded(&group, snapshot.as_ref(), &size, work)?;
     let finder = work.finder();
     let words = &arguments.operands()[arguments.operands().len().min(1)..];
     let request = work.request_of(&[&group]);
@@ -195,19 +199,14 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             places: places.as_ref(),
             ..template.clone()
         };
-        planned(match &snapshot {
-            None => create_volume(&found.model, &new, author),
-            Some(wanted) => {
-                let new = NewSnapshot {
-                    origin: &wanted.origin,
-                    chunk_size: wanted.chunk_size,
-                    store: new,
-                };
-                create_snapshot(&found.model, &new, author)
-            }
-        })
-    })?;
+        planned(create(&found.model, new, snapshot.as_ref(), author))
+    });
     drop(frozen);
+    // Where it is made the plan says so.
+    if let (Err(_), Some(text)) = (&made, rounded) {
+        work.note(&text);
+    }
+    let made = made?;
     if matches!(asked(arguments)?, Some(Activation::Yes | Activation::Auto)) {
         let groups = made.iter().flat_map(|outcome| &outcome.groups);
         for vg in groups {
@@ -216,6 +215,39 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// A new volume, or the snapshot whose store it is.
+fn create(
+    vg: &VolumeGroup,
+    new: NewVolume<'_>,
+    snapshot: Option<&Wanted>,
+    author: &mut Author<'_>,
+) -> lvm2::Result<Change> {
+    let Some(wanted) = snapshot else {
+        return create_volume(vg, &new, author);
+    };
+    let new = NewSnapshot {
+        origin: &wanted.origin,
+        chunk_size: wanted.chunk_size,
+        store: new,
+    };
+    create_snapshot(vg, &new, author)
+}
+
+/// What is said of the size before it is known whether the volume can be made.
+fn rounded(
+    group: &str,
+    snapshot: Option<&Wanted>,
+    size: &SizeArgument,
+    work: &Work<'_>,
+) -> Result<Option<String>, Error> {
+    let scan = work.scan()?;
+    let model = &found_group(&scan, group)?.model;
+    if snapshot.is_some_and(|wanted| model.lv_by_name(&wanted.origin).is_none()) {
+        return Ok(None);
+    }
+    Ok(rounding(size, model.extent_size).map(|message| message.text))
 }
 
 /// Whether it is active afterwards.
@@ -233,10 +265,7 @@ fn new_size(
     work: &Work<'_>,
 ) -> Result<SizeArgument, Error> {
     let asked = size(arguments, Signs::New);
-    match (
-        asked.map_err(|error| and_no_stripes(error, arguments))?,
-        snapshot,
-    ) {
+    match (asked?, snapshot) {
         (Some(size), _) => Ok(size),
         (None, None) => Err(Error::usage("Please specify either size or extents.")),
         (None, Some(wanted)) => {
@@ -267,18 +296,15 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     let Err(error) = refused.and_then(|()| refuse_types(arguments)) else {
         return Ok(());
     };
+    not_made::require_options(arguments)?;
     not_done::require_names(arguments)?;
-    let words = arguments.operands().first();
-    let group = match words.map(|word| path(word)) {
-        None => None,
-        Some(Ok((Some(group), _))) => Some(group),
-        Some(_) => words.map(|word| operand(word)).transpose()?,
-    };
-    if arguments.has(&SIZE) || arguments.has(&EXTENTS) {
-        size(arguments, Signs::New).map_err(|error| and_no_stripes(error, arguments))?;
-    }
+    let group = not_made::group(arguments)?;
+    not_made::require_pool_options(arguments)?;
+    require_nonzero(arguments)?;
+    not_made::require_pool(arguments)?;
+    size(arguments, Signs::New)?;
     let stripes = asked_stripes(arguments, work)?;
-    if stripes.count > 1 && stripes.size.is_none() {
+    if stripes.count > 1 && stripes.size.is_none() && !not_made::is_vdo(arguments) {
         default_stripe_size(work);
     }
     require_redundant(arguments, None)?;
@@ -294,18 +320,6 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
 fn require_group(group: &str, work: &Work<'_>) -> Result<(), Error> {
     let scan = work.scan()?;
     changeable_group(&scan, group, &[]).map(drop)
-}
-
-/// The same error, with stock's second one.
-fn and_no_stripes(error: Error, arguments: &Arguments) -> Error {
-    let is_zero = |flag: &Flag| {
-        let value = arguments.value(flag).map(str::parse::<u64>);
-        value == Some(Ok(0))
-    };
-    if error.kind() == Kind::Usage && is_zero(&STRIPES) {
-        return Error::usage(format!("{error}\n--stripes may not be zero."));
-    }
-    error
 }
 
 /// The name of the group in which a volume is to be made.
@@ -341,7 +355,7 @@ fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
 }
 
 /// The group that the first word names.
-fn operand(word: &str) -> Result<String, Error> {
+pub(super) fn operand(word: &str) -> Result<String, Error> {
     let plain = word
         .strip_prefix("/dev/")
         .unwrap_or(word)
@@ -375,10 +389,7 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         let mut kind = new_array(arguments, level);
         if let Ok(NewKind::Raid(options)) = &mut kind {
             match level {
-                RaidLevel::Raid1 if options.stripe_size.take().is_some() => {
-                    work.note("Ignoring stripesize argument for raid1 devices.");
-                }
-                RaidLevel::Raid1 => {}
+                RaidLevel::Raid1 => options.stripe_size = None,
                 _ => options.stripe_size = options.stripe_size.or(default),
             }
         }
@@ -405,12 +416,32 @@ fn asked_stripes(arguments: &Arguments, work: &mut Work<'_>) -> Result<Stripes, 
         count: number(arguments, &STRIPES)?.unwrap_or(1),
         size: size_of(arguments, &STRIPE_SIZE, 'k')?,
     };
-    if stripes.count == 1 && stripes.size.is_some() && !makes_stripes(arguments) {
-        work.note("Ignoring stripesize argument with single stripe.");
-        stripes.size = None;
+    let ignored = if not_made::is_vdo(arguments) {
+        Some("for vdo devices")
+    } else if stripes.count == 1 && makes_raid1(arguments, work) {
+        Some("for raid1 devices")
+    } else {
+        let is_single = stripes.count == 1 && !makes_stripes(arguments);
+        is_single.then_some("with single stripe")
+    };
+    if let Some(why) = ignored
+        && stripes.size.take().is_some()
+    {
+        work.note(&format!("Ignoring stripesize argument {why}."));
     }
     require_stripes(stripes)?;
     Ok(stripes)
+}
+
+/// Whether the copies are those of an array of which each is whole.
+fn makes_raid1(arguments: &Arguments, work: &Work<'_>) -> bool {
+    let is_mirrored = arguments
+        .value(&MIRRORS)
+        .is_some_and(|copies| copies != "0");
+    match arguments.value(&TYPE) {
+        Some(name) => level(name) == Some(RaidLevel::Raid1),
+        None => is_mirrored && makes_arrays(work),
+    }
 }
 
 /// Whether a type has stripes that nobody counted.
@@ -475,7 +506,7 @@ fn plain_kind(
 ) -> Result<NewKind, Error> {
     let region_size = region_size(arguments)?;
     let log = mirror_log(arguments)?;
-    let mirror = |copies: usize| -> NewKind {
+    let mirror = |copies: usize| -> Result<NewKind, Error> {
         let options = MirrorOptions {
             legs: copies.saturating_add(1),
             log: log.unwrap_or(MirrorLog::Disk),
@@ -486,18 +517,21 @@ fn plain_kind(
                 Initial::Synchronise
             },
         };
-        NewKind::Mirror(options, stripes)
+        options
+            .check()
+            .map(|()| NewKind::Mirror(options, stripes))
+            .map_err(|error| Error::usage(error.context))
     };
     let plain = match arguments.value(&TYPE) {
         None => match mirrors {
-            Some(copies) if copies > 0 => return Ok(mirror(copies)),
+            Some(copies) if copies > 0 => return mirror(copies),
             _ => NewKind::Striped(stripes),
         },
         Some("mirror") if mirrors == Some(0) => {
             let what = "--mirrors must be at least 1 with segment type mirror.";
             return Err(Error::usage(what));
         }
-        Some("mirror") => return Ok(mirror(mirrors.unwrap_or(1))),
+        Some("mirror") => return mirror(mirrors.unwrap_or(1)),
         Some("linear") if stripes.count > 1 => {
             return Err(Error::usage(format!(
                 "Command does not accept option: --stripes {}.",

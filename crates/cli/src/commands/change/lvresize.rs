@@ -21,6 +21,7 @@ use super::volumes::{
     copies, missing, places, policy, single, size,
 };
 use super::work::{Work, failed, planned};
+use super::zeros::require_nonzero;
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, flags};
 use crate::commands::Session;
 
@@ -238,14 +239,12 @@ pub(super) fn change_size(
     work: &mut Work<'_>,
     direction: ResizeTo,
 ) -> Result<(), Error> {
+    require_nonzero(arguments)?;
     require_one_size(arguments)?;
     require_supported(arguments, direction)?;
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please specify a logical volume path."));
     };
-    if number(arguments, &STRIPES)? == Some(0_usize) {
-        return Err(Error::usage("--stripes may not be zero."));
-    }
     let volume = single(volume)?;
     require_resizable(work, &volume, words)?;
     let policy_of_stores = arguments.has(&USE_POLICIES).then(|| extension(work));

@@ -45,6 +45,7 @@ mod lvresize;
 mod merging;
 mod new_snapshot;
 mod not_done;
+mod not_made;
 mod place;
 pub(super) mod plan;
 mod profiles;
@@ -76,6 +77,7 @@ mod vgrename;
 mod vgsplit;
 mod volumes;
 mod work;
+mod zeros;
 
 pub(super) use file_system::{FSADM, own_status};
 pub(crate) use run::{Caller, perform};

@@ -11,9 +11,9 @@ const POOLS: &str = "Not done yet: pools.";
 const CACHES: &str = "Not done yet: caches.";
 const VDO: &str = "Not done yet: VDO.";
 
-const THIN_POOL: Flag = Flag::value("thinpool", "LV", THIN);
+pub(super) const THIN_POOL: Flag = Flag::value("thinpool", "LV", THIN);
 pub(super) const MERGE_THIN: Flag = Flag::switch("mergethin", THIN);
-const CACHE_POOL: Flag = Flag::value("cachepool", "LV", CACHES);
+pub(super) const CACHE_POOL: Flag = Flag::value("cachepool", "LV", CACHES);
 pub(super) const VDO_POOL: Flag = Flag::value("vdopool", "LV", VDO);
 pub(super) const CACHE_VOLUME: Flag = Flag::value("cachevol", "LV", CACHES);
 pub(super) const CACHE_DEVICE: Flag = Flag::value("cachedevice", "PV", CACHES);

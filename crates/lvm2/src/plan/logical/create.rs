@@ -138,9 +138,13 @@ pub(super) fn new_name(vg: &VolumeGroup, asked: Option<&str>) -> Result<String> 
 }
 
 /// A name with one more than the highest number, as stock gives it: numbers of removed volumes do
-/// not come again.
+/// not come again, and those of parts count, as of `lvol0_pmspare`.
 pub(super) fn numbered_name(vg: &VolumeGroup, prefix: &str) -> String {
-    let number = |name: &str| name.strip_prefix(prefix)?.parse().ok();
+    let number = |name: &str| {
+        let rest = name.strip_prefix(prefix)?;
+        let end = rest.find(|letter: char| !letter.is_ascii_digit());
+        rest[..end.unwrap_or(rest.len())].parse().ok()
+    };
     let numbers = vg.lvs().filter_map(|(_, lv)| number(lv.name()));
     let next = numbers
         .max()
@@ -195,13 +199,8 @@ pub(super) fn checked_stripes(draft: &mut Draft, kind: NewKind) -> Result<(usize
             stripes.count
         )));
     }
-    if let NewKind::Mirror(options, _) = kind
-        && !(2..=mirror::LEGS_MAX).contains(&options.legs)
-    {
-        return Err(wrong(format!(
-            "Only up to {} images in mirror supported currently.",
-            mirror::LEGS_MAX
-        )));
+    if let NewKind::Mirror(options, _) = kind {
+        options.check()?;
     }
     if stripes.count == 1 {
         return Ok((1, Sectors::ZERO));

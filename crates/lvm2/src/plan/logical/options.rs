@@ -1,7 +1,11 @@
 //! The options that several commands on logical volumes share.
 
+use alloc::format;
+
+use super::mirror::LEGS_MAX;
 use super::raid::RaidOptions;
-use crate::{Extents, Sectors};
+use crate::plan::draft::wrong;
+use crate::{Extents, Result, Sectors};
 
 /// Whether a volume may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +94,18 @@ pub struct MirrorOptions {
     pub region_size: Option<Sectors>,
     /// Whether the copies are made equal.
     pub initial: Initial,
+}
+
+impl MirrorOptions {
+    /// Fails where no mirror is like this. The error is of the arguments.
+    pub fn check(&self) -> Result<()> {
+        if (2..=LEGS_MAX).contains(&self.legs) {
+            return Ok(());
+        }
+        Err(wrong(format!(
+            "Only up to {LEGS_MAX} mirrors in mirror supported currently."
+        )))
+    }
 }
 
 /// What a new volume is made of.

@@ -79,7 +79,7 @@ impl RaidOptions {
                 "--mirrors must be at least 1 with segment type {name}."
             ))),
             (RaidFamily::Raid1, Some(copies), _) if copies > IMAGES_MAX => Err(wrong(format!(
-                "Only up to {IMAGES_MAX} images in {name} supported currently."
+                "Only up to {IMAGES_MAX} mirrors in {name} supported currently."
             ))),
             (RaidFamily::Raid1, ..) => Ok(()),
             (RaidFamily::Raid10, Some(copies), _) if copies != RAID10_COPIES => Err(wrong(
