@@ -383,6 +383,48 @@ fn names_follow_what_happens_to_volumes() {
     machine.assert_idle();
 }
 
+/// Proves: a changed permission reaches the node of an active volume at once; one that somebody has
+/// opened for reading only gets it when he is gone, and that is said (--refresh).
+#[test]
+fn permissions_reach_nodes() {
+    let machine = Machine::new();
+    machine.done("lvcreate -y -L8m -n a vg0");
+    let [name, _] = machine.names("a");
+    let is_writable = || {
+        let told = Tool::new("blockdev").arg("--getro").arg(&name);
+        told.succeed().text().trim() == "0"
+    };
+    machine.done("lvchange -pr vg0/a");
+    assert!(!is_writable());
+    machine.done("lvchange -prw vg0/a");
+    assert!(is_writable());
+    let mkfs = Tool::new("mkfs.ext4").args(["-q", "-F"]);
+    mkfs.arg(&name).succeed();
+    let mounted = machine.mount("a");
+    machine.done("lvchange -pr vg0/a");
+    assert!(!is_writable());
+    machine.done("lvchange -prw vg0/a");
+    assert!(is_writable());
+    fs::write(mounted.path().join("file"), "kept").expect("it is mounted");
+    mounted.unmount();
+    machine.done("lvchange -pr vg0/a");
+    let reader = fs::File::open(&name).expect("a node");
+    let told = machine.line("lvchange -prw vg0/a").succeed().complaints();
+    assert!(
+        told.contains("it stays read-only until refreshed"),
+        "{told}"
+    );
+    assert!(!is_writable());
+    drop(reader);
+    machine.done("lvchange --refresh vg0/a");
+    assert!(is_writable());
+    Tool::new("e2fsck").arg("-fn").arg(&name).succeed();
+    machine.done("lvchange -pr vg0/a");
+    machine.done("vgchange --refresh vg0");
+    assert!(!is_writable());
+    machine.done("vgchange -an vg0");
+}
+
 #[test]
 fn a_killed_owner_leaves_nothing_that_stays() {
     // Proves: after kill -9 of everything the next command takes away names, nodes and records, and

@@ -21,6 +21,8 @@ mod frozen;
 pub mod keeper;
 
 const LOOP_SET_CAPACITY: libc::Ioctl = 0x4C07;
+/// `_IO(0x12, 93)` of the kernel's `linux/fs.h`.
+const BLKROSET: libc::Ioctl = 0x125d;
 const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
@@ -263,6 +265,20 @@ impl Handle {
         let what = || format!("what is written to {} is not durable", self.path.display());
         written.map_err(|error| Error::io(what(), error))?;
         Ok(Some(Frozen(holder)))
+    }
+
+    /// Lets nobody open the device for writing any more who has not done so, or takes that back.
+    pub fn set_read_only(&self, is_read_only: bool) -> Result<()> {
+        let value = libc::c_int::from(is_read_only);
+        let set = std::fs::File::open(&self.path).and_then(|node| {
+            // SAFETY: the request reads one number, which lives longer than the call.
+            match unsafe { libc::ioctl(node.as_raw_fd(), BLKROSET, &raw const value) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+        let what = || format!("{} keeps its permission", self.path.display());
+        set.map_err(|error| Error::io(what(), error))
     }
 
     /// Takes the backing file's present size.

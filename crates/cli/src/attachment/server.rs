@@ -69,6 +69,7 @@ pub(crate) struct Server {
     file: Served,
     record: HeldRecord,
     what: Record,
+    access: Access,
 }
 
 /// Who answers the kernel.
@@ -132,6 +133,7 @@ impl Server {
             file,
             record,
             what,
+            access,
         })
     }
 
@@ -267,6 +269,11 @@ impl Server {
             Some(_) => check_unused(&self.what),
             None => Ok(()),
         }
+    }
+
+    /// Whether it was made to be written.
+    pub(crate) fn access(&self) -> Access {
+        self.access
     }
 
     /// Its node.

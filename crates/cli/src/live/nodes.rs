@@ -91,6 +91,37 @@ impl Nodes {
         Ok(gaps)
     }
 
+    /// Gives the node of an active volume the permission that is wanted: anew where nobody uses it.
+    /// Who writes to it already goes on where it becomes read-only, as with LVM2. Gives what people
+    /// should be told.
+    pub(crate) fn refresh(
+        &self,
+        group: &LiveGroup,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<String>, Error> {
+        let access = self.held().get(&wanted.uuid).map(Server::access);
+        let Some(access) = access else {
+            return Ok(Vec::new());
+        };
+        if self.use_of(wanted.uuid)?.is_none() {
+            if access == wanted.access {
+                return Ok(Vec::new());
+            }
+            self.deactivate(wanted.uuid)?;
+            return self.activate(group, wanted);
+        }
+        let is_read_only = wanted.access == Access::ReadOnly;
+        if access == Access::ReadOnly {
+            let name = format!("{}/{}", group.name(), wanted.name);
+            let what = format!("Logical volume {name} in use: it stays read-only until refreshed");
+            return Ok(if is_read_only { Vec::new() } else { vec![what] });
+        }
+        let node = self.held().get(&wanted.uuid).and_then(Server::node);
+        let set = node.map_or(Ok(()), |node| node.set_read_only(is_read_only));
+        set.map(|()| Vec::new())
+            .map_err(|error| Error::failed(error.to_string()))
+    }
+
     /// Who uses an active volume beside its server; `None`: nobody. Who just looks is waited for.
     pub(crate) fn use_of(&self, lv: Uuid) -> Result<Option<InUse>, Error> {
         let used = || self.held().get(&lv).map_or(Ok(None), Server::in_use);

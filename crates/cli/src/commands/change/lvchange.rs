@@ -9,7 +9,7 @@ use lvm2::model::Relations;
 use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
 
 use super::activation::{
-    ACTIVATE, Activation, asked, change_volumes, refuse_refresh, require_usable,
+    ACTIVATE, Activation, asked, change_volumes, refresh, refresh_active, require_usable,
 };
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, FORCE, refuse};
 use super::arrays::{MAX_RATE, MIN_RATE};
@@ -35,7 +35,8 @@ use crate::commands::open::ACTIVATION_MODE;
 const REMOVE_TAG: Flag = Flag::value("deltag", "Tag", "A tag to be removed. May be repeated.");
 const REFRESH: Flag = Flag::switch(
     "refresh",
-    "Accepted for scripts: what is served always has the newest metadata.",
+    "Give the node of an active volume the permission that the metadata have; all else that is \
+     served is always the newest.",
 );
 const RESYNC: Flag = Flag::switch(
     "resync",
@@ -325,7 +326,7 @@ fn require_arrays(
     Ok(())
 }
 
-/// `-a` and `--refresh` of volumes of one group.
+/// `-a` and `--refresh` of volumes of one group, and what a new permission means for their nodes.
 fn attend(
     group: &str,
     volumes: &[Uuid],
@@ -333,13 +334,19 @@ fn attend(
     arguments: &Arguments,
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
-    if active.is_none() && !arguments.has(&REFRESH) {
+    let is_permitted = permission(arguments)?.is_some();
+    if active.is_none() && !arguments.has(&REFRESH) && !is_permitted {
         return Ok(());
     }
     let scan = work.scan()?;
     let found = scan.find_group(group).map_err(|error| failed(&error))?;
     if arguments.has(&REFRESH) {
-        refuse_refresh(found, Some(volumes), arguments, work)?;
+        refresh(found, Some(volumes), arguments, work)?;
+    } else if is_permitted && work.active(found.uuid).is_some() {
+        let ids = volumes
+            .iter()
+            .filter_map(|uuid| found.model.lv_by_uuid(uuid));
+        refresh_active(&found.model, &ids.collect::<Vec<_>>(), arguments, work)?;
     }
     match active {
         Some(wanted) => change_volumes(found, volumes, wanted, arguments, work),

@@ -6,8 +6,7 @@ use lvm2::plan::group::{GroupAttribute, Resizing, change_group};
 use lvm2::plan::logical::Autoactivation;
 
 use super::activation::{
-    ACTIVATE, Activation, asked as activation, change_group as activate, refuse_refresh,
-    require_usable,
+    ACTIVATE, Activation, asked as activation, change_group as activate, refresh, require_usable,
 };
 use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, DEL_TAG, FORCE, choice, number, size, tags,
@@ -45,7 +44,8 @@ const NOTHING_TO_DO: &[Flag] = &[
 ];
 const REFRESH: Flag = Flag::switch(
     "refresh",
-    "Accepted for scripts; who serves a volume has its newest table.",
+    "Give the nodes of active volumes the permissions that the metadata have; all else that is \
+     served is always the newest.",
 );
 /// What stock knows and what means nothing here.
 const ACCEPTED: &[Flag] = &[
@@ -274,7 +274,7 @@ fn attend(
         usable => usable?,
     }
     if arguments.has(&REFRESH) {
-        refuse_refresh(found, None, arguments, work)?;
+        refresh(found, None, arguments, work)?;
     }
     match active {
         Some(wanted) => activate(found, wanted, arguments, work),

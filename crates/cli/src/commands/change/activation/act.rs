@@ -176,6 +176,19 @@ fn activate(
     arguments: &Arguments,
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
+    each(vg, volumes, arguments, work, |wanted| {
+        nodes.activate(live, wanted)
+    })
+}
+
+/// Does something to the nodes of volumes, and tells what comes of it.
+fn each(
+    vg: &VolumeGroup,
+    volumes: &[LvId],
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    act: impl Fn(&Wanted<'_>) -> Result<Vec<String>, Error>,
+) -> Result<(), Error> {
     let missing = Opener::options(arguments, VolumeAccess::ReadWrite)?.missing;
     let dir = work.nodes_dir()?;
     let config = work.host().config.clone();
@@ -194,7 +207,7 @@ fn activate(
             missing,
             dir: &dir,
         };
-        match nodes.activate(live, &wanted) {
+        match act(&wanted) {
             Ok(gaps) => {
                 for gap in gaps {
                     work.warn(&format!("{gap}."));
@@ -309,9 +322,9 @@ pub(in crate::commands::change) fn end_group(
     Ok(())
 }
 
-/// `--refresh`: who serves a volume has its newest table, so that there is nothing to be done, but
-/// to say what could not be active.
-pub(in crate::commands::change) fn refuse_refresh(
+/// `--refresh`: who serves a volume has its newest table, so that its node's permission is all that
+/// may be old; and it is said what could not be active.
+pub(in crate::commands::change) fn refresh(
     group: &FoundVg,
     volumes: Option<&[Uuid]>,
     arguments: &Arguments,
@@ -322,7 +335,35 @@ pub(in crate::commands::change) fn refuse_refresh(
     for (_, refusal) in refusals(group, &ids, Act::Refresh, arguments)? {
         work.fail_later(&refusal);
     }
-    Ok(())
+    refresh_active(&group.model, &ids, arguments, work)
+}
+
+/// The nodes of volumes that are active get the permissions that the metadata have now.
+pub(in crate::commands::change) fn refresh_active(
+    vg: &VolumeGroup,
+    volumes: &[LvId],
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    if work.is_test() || work.is_shown() {
+        return Ok(());
+    }
+    if let Some((live, nodes)) = work.active(vg.uuid) {
+        return each(vg, volumes, arguments, work, |wanted| {
+            nodes.refresh(live, wanted)
+        });
+    }
+    let client = Client::find(vg.uuid).map_err(|error| failed(&error))?;
+    let Some(client) = client else {
+        return Ok(());
+    };
+    let mut words = vec!["lvchange".to_owned(), "--refresh".to_owned()];
+    words.extend(words_of_caller(arguments)?);
+    words.extend(arguments.words_of(flags::OF_DISKS));
+    let names = volumes.iter().map(|id| vg.lv(*id).name());
+    words.extend(names.map(|name| format!("{}/{name}", vg.name)));
+    // One that ended had nothing active.
+    work.run_elsewhere(client, &words).map(drop)
 }
 
 /// Asks before an origin goes along with a snapshot that was named.

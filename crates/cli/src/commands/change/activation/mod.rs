@@ -20,8 +20,8 @@ mod wanted;
 mod words;
 
 pub(super) use act::{
-    activate_new, change_group, change_volumes, close, end_group, freeze, is_active,
-    refuse_refresh, require_unused,
+    activate_new, change_group, change_volumes, close, end_group, freeze, is_active, refresh,
+    refresh_active, require_unused,
 };
 pub(super) use begin::{activates, begin_for};
 pub(super) use served::served;
