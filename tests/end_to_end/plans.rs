@@ -149,9 +149,10 @@ fn plans_are_what_stock_does() {
                 }
             }
             (false, Err(error)) => {
-                let said = Said(error.context);
-                if !lines.iter().any(|line| said.is_in(line)) {
-                    differences.push(format!("{line}: we say {said:?}, stock {lines:?}"));
+                for said in error.context.lines().map(|text| Said(text.to_owned())) {
+                    if !lines.iter().any(|line| said.is_in(line)) {
+                        differences.push(format!("{line}: we say {said:?}, stock {lines:?}"));
+                    }
                 }
             }
             (true, Err(error)) => differences.push(format!("{line}: only we refuse: {error}")),

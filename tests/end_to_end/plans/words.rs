@@ -33,9 +33,9 @@ pub(super) struct Said(pub(super) String);
 
 impl Said {
     /// Whether stock's line says it. Ours may explain more in brackets, or behind a colon.
-    pub(super) fn is_in(&self, line: &str) -> bool {
-        let line = line.strip_prefix("WARNING: ").unwrap_or(line);
-        let ours = self.0.as_str();
+    pub(super) fn is_in<'a>(&'a self, line: &'a str) -> bool {
+        let bare = |text: &'a str| text.strip_prefix("WARNING: ").unwrap_or(text);
+        let (line, ours) = (bare(line), bare(&self.0));
         ours == line
             || ours.starts_with(line)
             || line.contains(ours)
