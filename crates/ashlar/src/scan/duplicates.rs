@@ -38,11 +38,11 @@ pub(super) fn choose(scan: &mut Scan, models: &[&VolumeGroup], host: &Host) {
             let id = model.pv_by_uuid(&uuid)?;
             Some((*model, model.pv(id)))
         });
-        let rank = |index: &PvIndex| Reverse(rank(scan, scan.pv(*index), listed, host));
+        let rank = |index: &PvIndex| rank(scan, scan.pv(*index), listed, host);
         // The first of those with the best rank.
         let chosen = *indices
             .iter()
-            .min_by_key(|index| rank(index))
+            .min_by_key(|index| Reverse(rank(index)))
             .expect("there are two");
         assert!(indices.contains(&chosen), "one of them is chosen");
         let name = |index: PvIndex| scan.device(scan.pv(index).device).name.clone();
@@ -60,9 +60,8 @@ pub(super) fn choose(scan: &mut Scan, models: &[&VolumeGroup], host: &Host) {
         let remedy = "leave out the device that is the copy (--devices, devices/filter), or give \
                       the copy a new identity: pvchange --uuid --all, vgchange --uuid VG and \
                       vgrename VG NEW-NAME, each with --devices COPY";
-        let ranks = |index: &PvIndex| self::rank(scan, scan.pv(*index), listed, host);
-        let best = indices.iter().filter(|index| **index != chosen).map(ranks);
-        let why = why(ranks(&chosen), best.max().expect("there are two"));
+        let best = indices.iter().filter(|index| **index != chosen).map(rank);
+        let why = why(rank(&chosen), best.max().expect("there are two"));
         let mut finding = Finding::new(FindingKind::DuplicatePv, Severity::Warning, message)
             .on(scan.pv(chosen).device)
             .remedy(remedy)

@@ -293,9 +293,12 @@ fn read_area(span: Span, source: &Source, head: &[u8], texts: &Texts) -> ProbedA
             read = source.read(span.offset.0, AREA_HEADER_SIZE)?;
             &read
         };
-        let wrong = AreaHeader::wrong_parts(sector, span);
-        known = (!wrong.is_empty()).then_some(Known::Header(wrong));
-        Ok(AreaHeader::decode(sector, span, Bytes(source.size()))?)
+        let decoded = AreaHeader::decode(sector, span, Bytes(source.size()));
+        if decoded.is_err() {
+            let wrong = AreaHeader::wrong_parts(sector, span);
+            known = (!wrong.is_empty()).then_some(Known::Header(wrong));
+        }
+        Ok(decoded?)
     };
     let header = match header() {
         Ok(header) => header,

@@ -194,22 +194,22 @@ pub(super) fn permitted(found: &FoundVg, tolerated: &[Tolerated]) -> Result<(), 
 /// Says which of the groups cannot be changed: a command on physical volumes looks into all of
 /// them, as stock's does. Of those without one that is `meant`, what is damaged is not said.
 pub(super) fn tell_unchangeable(scan: &Scan, meant: &[Uuid], work: &mut Work<'_>) {
-    for group in scan.groups.iter().filter(|group| is_clustered(group)) {
+    tell_each(scan, meant, work, Work::fail_later);
+}
+
+/// The same of all groups, where it makes nothing fail.
+pub(super) fn tell_of_all(scan: &Scan, work: &mut Work<'_>) {
+    tell_each(scan, &[], work, Work::error);
+}
+
+fn tell_each<'w>(scan: &Scan, meant: &[Uuid], work: &mut Work<'w>, tell: fn(&mut Work<'w>, &str)) {
+    let is_clustered = |group: &&FoundVg| group.restrictions.contains(&Restriction::Clustered);
+    let (clustered, others): (Vec<&FoundVg>, Vec<&FoundVg>) =
+        scan.groups.iter().partition(is_clustered);
+    for group in clustered {
         work.error(&skipped_cluster(&group.name));
     }
-    for why in unchangeable(scan, meant) {
-        work.fail_later(&why);
-    }
-}
-
-fn is_clustered(group: &FoundVg) -> bool {
-    group.restrictions.contains(&Restriction::Clustered)
-}
-
-/// Why groups cannot be changed that are none of a cluster, as [`tell_unchangeable`] says it.
-fn unchangeable(scan: &Scan, meant: &[Uuid]) -> Vec<String> {
-    let mut all = Vec::new();
-    for group in scan.groups.iter().filter(|group| !is_clustered(group)) {
+    for group in others {
         let tolerated: &[Tolerated] = if meant.contains(&group.uuid) {
             &[]
         } else {
@@ -218,19 +218,9 @@ fn unchangeable(scan: &Scan, meant: &[Uuid]) -> Vec<String> {
         if !group.restrictions.iter().any(is_silent)
             && let Err(error) = permit(group, tolerated)
         {
-            all.push(format!("{error}\n{}", not_processed(&group.name)));
+            let why = format!("{error}\n{}", not_processed(&group.name));
+            tell(work, &why);
         }
-    }
-    all
-}
-
-/// The same of all groups, where it makes nothing fail.
-pub(super) fn tell_of_all(scan: &Scan, work: &mut Work<'_>) {
-    for group in scan.groups.iter().filter(|group| is_clustered(group)) {
-        work.error(&skipped_cluster(&group.name));
-    }
-    for why in unchangeable(scan, &[]) {
-        work.error(&why);
     }
 }
 
