@@ -1,10 +1,13 @@
 //! From what a scan found to what plans ask for.
 
-use lvm2::Bytes;
+use std::collections::BTreeSet;
+
 use lvm2::ondisk::AreaUse;
 use lvm2::plan::group::{AreaState, Member};
-use lvm2::plan::initialise::{Device, Initialised, Topology};
+use lvm2::plan::initialise::{Device, Initialised};
+use lvm2::{Bytes, SECTOR_SIZE};
 
+use crate::host::Sysfs;
 use crate::scan::{DeviceIndex, FoundArea, FoundVg, PvIndex, Scan};
 use crate::{Error, Kind, Result};
 
@@ -60,11 +63,46 @@ pub fn area_states(scan: &Scan, group: &FoundVg) -> Vec<AreaState> {
 
 /// What a plan has to know of a device that becomes a physical volume.
 pub fn plan_device(scan: &Scan, device: DeviceIndex) -> Device {
+    let found = scan.device(device);
+    let sysfs = Sysfs::of_host();
+    let topology = found.number.map(|number| sysfs.topology(number));
     Device {
-        size: scan.device(device).size.whole_sectors(),
+        size: found.size.whole_sectors(),
         page_size: Bytes(rustix::param::page_size() as u64),
-        topology: Topology::default(),
+        topology: topology.unwrap_or_default(),
     }
+}
+
+/// Refuses physical volumes for a group whose logical blocks differ, `others` beside those that it
+/// has: what one disk writes whole another would tear. A group that is mixed may get more of them.
+pub fn require_equal_blocks(
+    scan: &Scan,
+    group: Option<&FoundVg>,
+    others: impl Iterator<Item = DeviceIndex>,
+) -> Result<()> {
+    let sysfs = Sysfs::of_host();
+    let block = |device: DeviceIndex| {
+        let number = scan.device(device).number;
+        number.map_or(SECTOR_SIZE, |number| sysfs.logical_block(number))
+    };
+    let members = group.into_iter().flat_map(|group| &group.members);
+    let present = members.filter_map(|member| member.presence.found());
+    let mut sizes: BTreeSet<u64> = present.map(|pv| block(scan.pv(pv).device)).collect();
+    if sizes.len() > 1 {
+        return Ok(());
+    }
+    sizes.extend(others.map(block));
+    let (Some(least), Some(most)) = (sizes.first(), sizes.last()) else {
+        return Ok(());
+    };
+    if least == most {
+        return Ok(());
+    }
+    let what = format!(
+        "Devices have inconsistent logical block sizes ({least} and {most}).\nSee lvm.conf \
+         allow_mixed_block_sizes."
+    );
+    Err(Error::new(Kind::Refused, what))
 }
 
 /// Refuses to make a physical volume of a device that is one, in stock's words. `-ff` is for those

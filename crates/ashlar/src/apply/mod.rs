@@ -65,7 +65,8 @@ pub use device_list::{DeviceList, Difference, Naming};
 pub(crate) use disks::LOOKS;
 pub use disks::{Disks, HostDisks, NamedDisks, Opened};
 pub use facts::{
-    area_states, find_device, find_pv, free_member, new_member, plan_device, require_no_member,
+    area_states, find_device, find_pv, free_member, new_member, plan_device, require_equal_blocks,
+    require_no_member,
 };
 pub use listing::{Begins, Listing};
 pub use losses::{read_content, read_volume};

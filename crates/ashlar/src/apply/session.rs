@@ -133,6 +133,11 @@ impl<'a> Session<'a> {
 
     /// Makes a change. What an interrupted command left half done on the groups is ended first.
     pub fn change(&mut self, request: &Request, plan: &mut Plan<'_>) -> Result<Outcome> {
+        let is_forbidden = self.host.config.flag("global/metadata_read_only", false);
+        if is_forbidden && request.test == TestMode::Off {
+            let what = "Command not permitted while global/metadata_read_only is set.";
+            return Err(Error::new(Kind::Refused, what));
+        }
         for _ in 0..TRIES_MAX {
             match self.attempt(request, plan, Unended::Stop)? {
                 Attempt::Done(outcome) => return Ok(*outcome),

@@ -350,7 +350,10 @@ impl Config {
         let raw = match source {
             "uname" => first_line(Path::new("/proc/sys/kernel/hostname"))
                 .filter(|name| !name.starts_with("localhost")),
-            "machineid" => first_line(Path::new("/etc/machine-id")),
+            "machineid" => {
+                let etc = Path::new(self.text("global/etc"));
+                first_line(&etc.join("machine-id"))
+            }
             "lvmlocal" | "lvm.conf" => self.string("local/system_id").map(str::to_owned),
             "file" => self
                 .string("global/system_id_file")

@@ -12,6 +12,7 @@ mod location;
 mod regex;
 mod spec;
 mod sysfs;
+mod topology;
 mod volume_list;
 
 pub use array::{ArrayMember, ArrayPlace};

@@ -179,7 +179,7 @@ impl Sysfs {
 
     /// The folder of the device with this number. The kernel's links go from folder to folder
     /// without further links on their way, so one step resolves them.
-    fn folder(&self, number: DeviceNumber) -> Option<PathBuf> {
+    pub(super) fn folder(&self, number: DeviceNumber) -> Option<PathBuf> {
         let links = self.root.join("dev/block");
         let target = fs::read_link(links.join(number.to_string())).ok()?;
         let mut folder = links;
@@ -286,7 +286,7 @@ fn names_in(dir: &Path) -> Vec<String> {
 }
 
 /// A file's content without surrounding white space; `None` if there is none.
-fn read(path: &Path) -> Option<String> {
+pub(super) fn read(path: &Path) -> Option<String> {
     // The kernel hands out a fact whole, in one page at most.
     let mut page = [0; 4096];
     let length = fs::File::open(path).ok()?.read(&mut page).ok()?;
@@ -303,4 +303,4 @@ fn parse_number(text: &str) -> Option<DeviceNumber> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

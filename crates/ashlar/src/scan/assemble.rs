@@ -87,7 +87,7 @@ pub(super) fn assemble(
     scan.groups
         .sort_by(|a, b| (&a.name, a.uuid).cmp(&(&b.name, b.uuid)));
     for index in 0..scan.groups.len() {
-        judge_members(&mut scan, index);
+        judge_members(&mut scan, index, host);
         restrictions(&mut scan, index, host);
     }
     judge_pvs(&mut scan);

@@ -15,7 +15,8 @@ use crate::host::Host;
 const MISSING_NAMED_MAX: usize = 64;
 
 /// Reports members that are missing, came back, or are on devices that are too small.
-pub(super) fn judge_members(scan: &mut Scan, index: usize) {
+pub(super) fn judge_members(scan: &mut Scan, index: usize, host: &Host) {
+    let checks_sizes = host.config.flag("metadata/check_pv_device_sizes", true);
     let group = &scan.groups[index];
     let mut findings = Vec::new();
     let mut gone = Vec::new();
@@ -32,7 +33,11 @@ pub(super) fn judge_members(scan: &mut Scan, index: usize) {
             }
             Presence::Present(found) => {
                 let found = scan.pv(found);
-                findings.extend(present(group, pv, found, scan.device(found.device)));
+                let device = scan.device(found.device);
+                if checks_sizes {
+                    findings.extend(truncated(group, pv, found, device));
+                }
+                findings.extend(unmarked(group, found, device));
             }
         }
     }
@@ -125,48 +130,51 @@ fn returned(group: &FoundVg, pv: &PhysicalVolume, device: &str) -> Finding {
         .in_lvm2(returned_in_lvm2(&group.name, device, pv.uuid))
 }
 
-fn present(
+/// What is said of a device that is too small (`metadata/check_pv_device_sizes`).
+fn truncated(
     group: &FoundVg,
     pv: &PhysicalVolume,
     found: &FoundPv,
     device: &FoundDevice,
-) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut add = |kind, message: String, remedy: &str, in_lvm2: Vec<String>| {
-        let finding = Finding::new(kind, Severity::Warning, message);
-        findings.push(finding.on(found.device).remedy(remedy).in_lvm2(in_lvm2));
-    };
+) -> Option<Finding> {
     let (has, needs) = (
         device.size.whole_sectors(),
         pv.dev_size.unwrap_or(Sectors(0)),
     );
-    if has < needs {
-        let what = format!(
-            "Device {} has size of {} sectors which is smaller than corresponding PV size of {} \
-             sectors",
-            device.name, has.0, needs.0
-        );
-        let in_lvm2 = vec![
-            format!("WARNING: {what}. Was device resized?"),
-            format!(
-                "WARNING: One or more devices used as PVs in VG {} have changed sizes.",
-                group.name
-            ),
-        ];
-        let message = format!("{what}; it was cut off or resized");
-        let remedy = "give the device its size back; what lies behind its end cannot be read";
-        add(FindingKind::TruncatedPv, message, remedy, in_lvm2);
+    if has >= needs {
+        return None;
     }
-    if found.header.usage() == PvUse::Free {
-        let message = format!(
-            "PV {} in VG {} is missing the used flag in PV header",
-            device.name, group.name
-        );
-        let in_lvm2 = vec![format!("WARNING: {message}.")];
-        let remedy = "any change of the group sets it";
-        add(FindingKind::UsedFlag, message, remedy, in_lvm2);
+    let what = format!(
+        "Device {} has size of {} sectors which is smaller than corresponding PV size of {} \
+         sectors",
+        device.name, has.0, needs.0
+    );
+    let in_lvm2 = vec![
+        format!("WARNING: {what}. Was device resized?"),
+        format!(
+            "WARNING: One or more devices used as PVs in VG {} have changed sizes.",
+            group.name
+        ),
+    ];
+    let message = format!("{what}; it was cut off or resized");
+    let remedy = "give the device its size back; what lies behind its end cannot be read";
+    let finding = Finding::new(FindingKind::TruncatedPv, Severity::Warning, message);
+    Some(finding.on(found.device).remedy(remedy).in_lvm2(in_lvm2))
+}
+
+/// What is said of a member whose header does not say that it is one.
+fn unmarked(group: &FoundVg, found: &FoundPv, device: &FoundDevice) -> Option<Finding> {
+    if found.header.usage() != PvUse::Free {
+        return None;
     }
-    findings
+    let message = format!(
+        "PV {} in VG {} is missing the used flag in PV header",
+        device.name, group.name
+    );
+    let in_lvm2 = vec![format!("WARNING: {message}.")];
+    let remedy = "any change of the group sets it";
+    let finding = Finding::new(FindingKind::UsedFlag, Severity::Warning, message);
+    Some(finding.on(found.device).remedy(remedy).in_lvm2(in_lvm2))
 }
 
 /// Finds what keeps a group from being used or changed.

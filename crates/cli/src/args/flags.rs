@@ -126,7 +126,8 @@ pub(crate) const NO_SUFFIX: Flag =
 pub(crate) const JOURNAL: Flag = Flag::value(
     "journal",
     "String",
-    "Accepted for scripts; nothing goes to the journal.",
+    "What goes to the journal, too: the line that was typed (command), the messages (output), or \
+     each thing that is done (debug).",
 );
 
 /// `--reportformat`

@@ -7,7 +7,8 @@
 //!        │      ├── values.rs         whether a value is of its option's kind
 //!        │      ├── forms.rs          whether options and names go together
 //!        │      ├── default_group.rs  the group that LVM_VG_NAME names
-//!        │      └── settings.rs     what they set of the configuration, as values
+//!        │      ├── settings.rs       what they set of the configuration, as values
+//!        │      └── from_settings.rs  what the configuration sets of them
 //!        ├── help.rs                `--help`
 //!        ├── man.rs                 roff pages
 //!        └── complete.rs            what completes words in a shell
@@ -22,6 +23,7 @@ mod default_group;
 mod error;
 pub(crate) mod flags;
 mod forms;
+pub(crate) mod from_settings;
 mod help;
 mod man;
 mod name;

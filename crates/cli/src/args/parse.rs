@@ -199,6 +199,22 @@ impl Arguments {
         self.words_where(is_wanted)
     }
 
+    /// Adds an option that was not typed, also to the words.
+    pub(super) fn add_unsaid(&mut self, flag: &Flag, value: Option<String>) {
+        debug_assert_eq!(
+            value.is_some(),
+            flag.takes != Takes::Nothing,
+            "--{}",
+            flag.long
+        );
+        let word = match &value {
+            Some(value) => format!("--{}={value}", flag.long),
+            None => format!("--{}", flag.long),
+        };
+        self.words.insert(0, word);
+        self.given.push((flag.long, value));
+    }
+
     /// Gives the first `count` operands the names that `rename` has for them, also among the words
     /// as they were typed.
     pub(super) fn rename_operands(

@@ -97,6 +97,19 @@ pub(super) fn find(name: &str) -> Option<&'static Command> {
     ALL.iter().copied().find(|command| command.name == name)
 }
 
+/// A command, for tests.
+#[cfg(test)]
+pub(crate) fn command_of(name: &str) -> &'static Command {
+    find(name).expect("is a command")
+}
+
+/// A line of a command that tests give to others.
+#[cfg(test)]
+pub(crate) fn arguments_of(name: &str, words: &[&str]) -> crate::args::Arguments {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    crate::args::read(command_of(name), &words).expect("is a line")
+}
+
 /// What people want, with the commands that do it. What is in no list here stands under
 /// [`OTHERS`].
 const TASKS: &[(&str, &[&str])] = &[

@@ -17,7 +17,7 @@ use crate::args::{
     split_leading, text,
 };
 use crate::attachment::keeper;
-use crate::output::{harmless, on_stderr};
+use crate::output::{harmless, on_stderr, records};
 
 /// Whether LVM2 was meant.
 static CALLED_AS_LVM2: AtomicBool = AtomicBool::new(false);
@@ -202,10 +202,16 @@ fn run_command(
         return Ok(session.print(&version())?);
     }
     session.begin(command, &arguments);
+    session.add_settings(command, &mut arguments);
     // Whoever needs a configuration that cannot be read says so.
     let config = session.config(&arguments).ok();
-    if let Some(dir) = config.and_then(|config| nodes_dir::of_caller(&config)) {
-        nodes_dir::apply(command.name, &mut arguments, &dir);
+    if let Some(config) = config {
+        if let Some(dir) = nodes_dir::of_caller(&config) {
+            nodes_dir::apply(command.name, &mut arguments, &dir);
+        }
+        for failed in records::begin(&config, &arguments) {
+            session.error(&failed);
+        }
     }
     let _log = on_stderr(&arguments);
     check_common(&arguments, session)?;

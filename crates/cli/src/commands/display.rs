@@ -10,14 +10,18 @@ use crate::output::{Form, Units};
 pub(super) struct Values {
     units: Units,
     zone: Zone,
+    /// The name of a volume is its path, as it was before LVM2 had both.
+    pub(super) shows_full_paths: bool,
 }
 
 impl Values {
     /// As the options ask for.
     pub(super) fn of(arguments: &Arguments, session: &mut Session) -> Result<Self, Error> {
+        let config = session.config(arguments)?;
         Ok(Self {
             units: session.units(arguments)?,
             zone: Zone::local(),
+            shows_full_paths: config.flag("global/lvdisplay_shows_full_device_path", false),
         })
     }
 

@@ -122,10 +122,14 @@ pub(super) fn show(
     let pool = matches!(volume.first(), Some(SegmentType::ThinPool(_)));
     let mut put = |label: &str, value: &str| session.line(&format!("{label:22} {value}"));
     if group.is_visible(lv) {
-        if !pool {
-            put("LV Path", &path_or_name(group, lv))?;
+        if values.shows_full_paths {
+            put("LV Name", &path_or_name(group, lv))?;
+        } else {
+            if !pool {
+                put("LV Path", &path_or_name(group, lv))?;
+            }
+            put("LV Name", volume.name())?;
         }
-        put("LV Name", volume.name())?;
     } else {
         put("Internal LV Name", volume.name())?;
     }

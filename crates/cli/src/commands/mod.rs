@@ -68,6 +68,8 @@ mod vgs;
 mod vgscan;
 mod warnings;
 
+#[cfg(test)]
+pub(crate) use catalogue::{arguments_of, command_of};
 pub(crate) use change::{Caller, Terminal, perform};
 pub(crate) use dispatch::{device_arguments, is_called_as_lvm2, main};
 pub(crate) use private_folder::PrivateFolder;

@@ -14,8 +14,9 @@ use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
 use super::warnings::Interest;
-use crate::args::{Arguments, Command, Error, flags, settings};
+use crate::args::{Arguments, Command, Error, flags, from_settings, settings};
 use crate::output::fields::{LogEntry, LogKind, LogObject};
+use crate::output::records::{Weight, record};
 use crate::output::report::TimeFormat;
 use crate::output::{BLANKS, Live, Prefixed, Units, View, harmless};
 
@@ -28,6 +29,19 @@ pub(crate) enum Verbosity {
     Normal,
     /// What is done, too.
     Verbose,
+}
+
+impl Verbosity {
+    /// What the options ask for.
+    fn of(arguments: &Arguments) -> Self {
+        if arguments.count(&flags::QUIET) >= 2 {
+            Self::Quiet
+        } else if arguments.has(&flags::VERBOSE) {
+            Self::Verbose
+        } else {
+            Self::Normal
+        }
+    }
 }
 
 /// A command under way.
@@ -88,19 +102,21 @@ impl Session {
 
     pub(super) fn begin(&mut self, command: &'static Command, arguments: &Arguments) {
         self.command = command.name;
-        self.verbosity = if arguments.count(&flags::QUIET) >= 2 {
-            Verbosity::Quiet
-        } else if arguments.has(&flags::VERBOSE) {
-            Verbosity::Verbose
-        } else {
-            Verbosity::Normal
-        };
+        self.verbosity = Verbosity::of(arguments);
         // Whoever needs a configuration that cannot be read says so.
         if let Ok(config) = self.config(arguments) {
             let name = config.flag("log/command_names", false);
             let name = if name { self.command } else { "" };
             self.prefix = format!("{name}{}", config.string("log/prefix").unwrap_or(BLANKS));
             self.out.set(&self.prefix);
+        }
+    }
+
+    /// Adds to the arguments of a command that has begun what settings say.
+    pub(super) fn add_settings(&mut self, command: &'static Command, arguments: &mut Arguments) {
+        if let Ok(config) = self.config(arguments) {
+            from_settings::apply(command, &config, arguments);
+            self.verbosity = Verbosity::of(arguments);
         }
     }
 
@@ -246,6 +262,7 @@ impl Session {
         if self.note(LogKind::Error, message) {
             return;
         }
+        record(Weight::Error, message);
         let _ = self.out.flush();
         let prefix = &self.prefix;
         let message = harmless(message).replace('\n', &format!("\n{prefix}"));

@@ -8,13 +8,22 @@ use std::rc::Rc;
 use ashlar::log::{Level, Log, start};
 
 use super::harmless;
+use super::records::{Weight, keeps_details, record};
 use crate::args::{Arguments, flags};
 
-/// Shows the log that the options ask for, if they do, until it is dropped.
+/// Shows the log that the options ask for, if they do, until it is dropped; what records want of
+/// it goes there.
 pub(crate) fn on_stderr(arguments: &Arguments) -> Option<Log> {
-    // Nobody can be told that standard error is closed.
-    let sink = |level, line: &str| _ = io::stderr().write_all(shown(level, line).as_bytes());
-    Some(start(level(arguments)?, Box::new(sink)))
+    let shown_to = level(arguments);
+    let sink = move |level, line: &str| {
+        if Some(level) <= shown_to {
+            // Nobody can be told that standard error is closed.
+            let _ = io::stderr().write_all(shown(level, line).as_bytes());
+        }
+        record(weight(level), line);
+    };
+    let kept = keeps_details().then_some(Level::Debug);
+    Some(start(shown_to.max(kept)?, Box::new(sink)))
 }
 
 /// The same, collected for somebody else's standard error.
@@ -31,6 +40,13 @@ fn level(arguments: &Arguments) -> Option<Level> {
         Some(Level::Debug)
     } else {
         arguments.has(&flags::VERBOSE).then_some(Level::Verbose)
+    }
+}
+
+fn weight(level: Level) -> Weight {
+    match level {
+        Level::Verbose => Weight::Notice,
+        Level::Debug => Weight::Debug,
     }
 }
 

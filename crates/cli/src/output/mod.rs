@@ -22,6 +22,7 @@ pub(crate) mod json;
 mod live;
 mod log;
 mod prefix;
+pub(crate) mod records;
 pub(crate) mod report;
 mod row;
 mod units;

@@ -62,6 +62,27 @@ pub struct Topology {
     pub alignment_offset: Sectors,
 }
 
+/// Which of that counts (`devices/md_chunk_alignment`, `devices/data_alignment_detection`,
+/// `devices/data_alignment_offset_detection`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Detection {
+    /// Stripes of a software RAID.
+    pub md_stripes: bool,
+    /// The requests that it likes.
+    pub io_sizes: bool,
+    /// Where its first aligned sector is.
+    pub offset: bool,
+}
+
+impl Detection {
+    /// All of it, as without settings.
+    pub const ALL: Self = Self {
+        md_stripes: true,
+        io_sizes: true,
+        offset: true,
+    };
+}
+
 /// How many metadata areas there will be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AreaCount {
@@ -97,6 +118,8 @@ pub struct NewPv {
     pub alignment: Option<Sectors>,
     /// `devices/default_data_alignment`; zero is as good as the default.
     pub default_alignment: Sectors,
+    /// What of the device's own wishes counts.
+    pub detection: Detection,
     /// `--dataalignmentoffset`.
     pub alignment_offset: Option<Sectors>,
     /// `--bootloaderareasize`; zero for none.
@@ -142,6 +165,7 @@ impl NewPv {
             area_use: AreaUse::Used,
             alignment: None,
             default_alignment: ALIGNMENT_DEFAULT,
+            detection: Detection::ALL,
             alignment_offset: None,
             bootloader_size: Sectors::ZERO,
             label_sector: SECTOR_DEFAULT,
@@ -218,20 +242,29 @@ impl NewPv {
             if alignment == Sectors::ZERO {
                 alignment = ALIGNMENT_DEFAULT;
             }
-            for wish in [
-                topology.md_stripe_width,
-                topology.minimum_io,
-                topology.optimal_io,
+            let Detection {
+                md_stripes,
+                io_sizes,
+                ..
+            } = self.detection;
+            for (counts, wish) in [
+                (md_stripes, topology.md_stripe_width),
+                (io_sizes, topology.minimum_io),
+                (io_sizes, topology.optimal_io),
             ] {
-                if wish > Sectors::ZERO && alignment % wish != Sectors::ZERO {
+                if counts && wish > Sectors::ZERO && alignment % wish != Sectors::ZERO {
                     alignment = wish.max(alignment);
                     alignment = alignment.round_up(wish).unwrap_or(alignment);
                 }
             }
             alignment
         });
-        let offset = self.alignment_offset.unwrap_or(topology.alignment_offset);
-        (alignment, offset)
+        let own = if self.detection.offset {
+            topology.alignment_offset
+        } else {
+            Sectors::ZERO
+        };
+        (alignment, self.alignment_offset.unwrap_or(own))
     }
 }
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::{PartOf, Sysfs};
 use crate::host::{DeviceId, DeviceNumber};
 
-struct FakeSysfs(PathBuf);
+pub(in crate::host) struct FakeSysfs(PathBuf);
 
 impl FakeSysfs {
-    fn new(name: &str) -> Self {
+    pub(in crate::host) fn new(name: &str) -> Self {
         let root = std::env::temp_dir().join(format!("ashlar-sysfs-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&root);
         for dir in ["class/block", "dev/block", "devices"] {
@@ -20,7 +20,7 @@ impl FakeSysfs {
     }
 
     /// Adds a device at `devices/PATH` with its files and the links to it.
-    fn add(&self, path: &str, number: &str, files: &[(&str, &str)]) {
+    pub(in crate::host) fn add(&self, path: &str, number: &str, files: &[(&str, &str)]) {
         let dir = self.0.join("devices").join(path);
         fs::create_dir_all(dir.join("holders")).expect("makes directories");
         fs::write(dir.join("dev"), number).expect("writes");
@@ -47,6 +47,12 @@ impl FakeSysfs {
     }
 }
 
+impl FakeSysfs {
+    pub(in crate::host) fn sysfs(&self) -> Sysfs {
+        Sysfs::at(&self.0)
+    }
+}
+
 impl Drop for FakeSysfs {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
@@ -68,7 +74,7 @@ fn facts_come_from_the_device_and_its_disk() {
     fake.add("sda/sda2", "8:2", &[("size", "1024"), ("partition", "2")]);
     fake.add("sda/sda1", "8:1", &[("size", "2048"), ("partition", "1")]);
     fake.add("sr0", "11:0", &[("size", "0")]);
-    let sysfs = Sysfs::at(&fake.0);
+    let sysfs = fake.sysfs();
     let names: Vec<_> = sysfs
         .block_devices()
         .into_iter()
@@ -110,7 +116,7 @@ fn names_are_those_of_the_devices_file() {
     fake.add("loop0/loop0p1", "259:0", &[("partition", "1")]);
     fake.add("loop1", "7:1", &[("loop/backing_file", "/a (deleted)")]);
     fake.add("md0", "9:0", &[("md/uuid", "1:2")]);
-    let sysfs = Sysfs::at(&fake.0);
+    let sysfs = fake.sysfs();
     let id = |major, minor| {
         let id = sysfs.facts(number(major, minor)).id?;
         Some(format!("{} {}", id.kind, id.name))
@@ -138,7 +144,7 @@ fn parts_of_arrays_and_multipath_devices_are_recognised() {
     fake.add("dm-0", "253:0", &mpath);
     fake.hold("sda", "dm-0");
     fake.hold("sdb", "md0");
-    let sysfs = Sysfs::at(&fake.0);
+    let sysfs = fake.sysfs();
     let multipath = Some(PartOf::Multipath("mpatha".into()));
     assert_eq!(sysfs.facts(number(8, 0)).part_of, multipath);
     assert_eq!(
@@ -168,7 +174,7 @@ fn logical_volumes_of_the_kernel_are_listed() {
         "253:2",
         &[("size", "1"), ("dm/uuid", "LVM-short"), ("dm/name", "x")],
     );
-    let sysfs = Sysfs::at(&fake.0);
+    let sysfs = fake.sysfs();
     let lvs = sysfs.kernel_lvs();
     assert_eq!(lvs.len(), 1, "a damaged name is no volume");
     assert_eq!(lvs[0].group.as_str(), group);

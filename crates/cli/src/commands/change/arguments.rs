@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lvm2::model::name::validate_tag;
 use lvm2::ondisk::AreaUse;
-use lvm2::plan::initialise::{AreaCount, NewPv, SIZE_MIN_DEFAULT, StartOfDevice};
+use lvm2::plan::initialise::{AreaCount, Detection, NewPv, SIZE_MIN_DEFAULT, StartOfDevice};
 use lvm2::plan::size::parse_size;
 use lvm2::{Sectors, UUID_LEN, Uuid};
 
@@ -336,6 +336,12 @@ pub(super) fn new_pv(arguments: &Arguments, work: &Work<'_>) -> Result<NewPv, Er
     if let Some(mib) = setting("devices/default_data_alignment") {
         new.default_alignment = Sectors(mib.saturating_mul(2048));
     }
+    let is_on = |path| work.host().config.flag(path, true);
+    new.detection = Detection {
+        md_stripes: is_on("devices/md_chunk_alignment"),
+        io_sizes: is_on("devices/data_alignment_detection"),
+        offset: is_on("devices/data_alignment_offset_detection"),
+    };
     new.alignment_offset = alignment(arguments, &DATA_ALIGNMENT_OFFSET, "alignment offset")?;
     new.bootloader_size = size(arguments, &BOOTLOADER, 'm')?.unwrap_or_default();
     if let Some(sector) = number::<u64>(arguments, &flags::LABEL_SECTOR)? {

@@ -8,8 +8,9 @@ use lvm2::plan::logical::{ArrayState, Initial, NewKind, RaidOptions, RecoveryRat
 use lvm2::{Sectors, Uuid};
 
 use super::arguments::{invalid, number, size as size_of};
-use super::limits::region_size;
+use super::limits::new_region_size;
 use super::volumes::{CORE_LOG, MIRROR_LOG, MIRRORS, NO_SYNC, STRIPE_SIZE, STRIPES};
+use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
 
 /// `--minrecoveryrate`
@@ -44,7 +45,11 @@ pub(super) fn rate(arguments: &Arguments, flag: &Flag) -> Result<Option<u32>, Er
 }
 
 /// A new array of a level.
-pub(super) fn new_array(arguments: &Arguments, level: RaidLevel) -> Result<NewKind, Error> {
+pub(super) fn new_array(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    level: RaidLevel,
+) -> Result<NewKind, Error> {
     for flag in [&MIRROR_LOG, &CORE_LOG] {
         if arguments.has(flag) {
             let value = arguments
@@ -62,7 +67,7 @@ pub(super) fn new_array(arguments: &Arguments, level: RaidLevel) -> Result<NewKi
         copies: copies.map(|copies| copies.saturating_add(1)),
         stripes: number(arguments, &STRIPES)?,
         stripe_size: size_of(arguments, &STRIPE_SIZE, 'k')?,
-        region_size: region_size(arguments)?,
+        region_size: new_region_size(arguments, work)?,
         initial: if arguments.has(&NO_SYNC) {
             Initial::NoSync
         } else {

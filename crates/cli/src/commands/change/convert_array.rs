@@ -16,7 +16,7 @@ use super::arguments::invalid;
 use super::arrays::{level, level_of, state};
 use super::convert_level::{change_type, is_striped};
 use super::finder::Finder;
-use super::limits::region_size;
+use super::limits::{new_region_size, region_size};
 use super::lvconvert::{Count, asked_copies, state as mirror_state};
 use super::lvcreate::mirror_log;
 use super::volumes::{TYPE, missing, places, policy};
@@ -130,9 +130,9 @@ fn aim(
     let to = name.and_then(level);
     let is_plain = now.is_none_or(|now| now.family() == RaidFamily::Raid0);
     Ok(match (name, to) {
-        (Some(_), Some(RaidLevel::Raid1)) if is_mirror => {
-            Some(Aim::Type(Takeover::Raid1(region_size(arguments)?)))
-        }
+        (Some(_), Some(RaidLevel::Raid1)) if is_mirror => Some(Aim::Type(Takeover::Raid1(
+            new_region_size(arguments, work)?,
+        ))),
         (Some(_), Some(RaidLevel::Raid1)) if is_striped || now.is_some() && !is_raid1 => {
             Some(Aim::Level(Form::Raid(RaidLevel::Raid1)))
         }
@@ -218,7 +218,8 @@ fn set_copies(
     (volume, copies): (&LvName, usize),
     words: &[String],
 ) -> Result<(), Error> {
-    let (region_size, policy) = (region_size(arguments)?, policy(arguments)?);
+    let (asked, new) = (region_size(arguments)?, new_region_size(arguments, work)?);
+    let policy = policy(arguments)?;
     let (finder, at_work) = (work.finder(), work.arrays()?);
     let request = work.request_of(&[&volume.vg]);
     work.change(&request, |scan, author| {
@@ -227,7 +228,11 @@ fn set_copies(
         let change = CopiesChange {
             volume: &volume.lv,
             copies,
-            region_size,
+            region_size: if level_of(found, id).is_some() {
+                asked
+            } else {
+                new
+            },
             places: places.as_ref(),
             policy,
             state: state(scan, found, id, &at_work)?,

@@ -6,9 +6,9 @@ use lvm2::model::{LvId, SegmentType};
 use lvm2::plan::logical::{Form, LevelChange, change_level};
 
 use super::arguments::size;
-use super::arrays::state;
+use super::arrays::{level_of, state};
 use super::convert_array::{CHUNK, find};
-use super::limits::region_size;
+use super::limits::{new_region_size, region_size};
 use super::volumes::{places, policy};
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Error, LvName};
@@ -28,7 +28,8 @@ pub(super) fn change_type(
     (volume, to): (&LvName, Form),
     words: &[String],
 ) -> Result<(), Error> {
-    let (region_size, policy) = (region_size(arguments)?, policy(arguments)?);
+    let (asked, new) = (region_size(arguments)?, new_region_size(arguments, work)?);
+    let policy = policy(arguments)?;
     let stripe_size = size(arguments, &CHUNK, 'k')?;
     let scan = work.scan()?;
     let (found, id) = find(&scan, volume).map_err(|error| failed(&error))?;
@@ -48,7 +49,11 @@ pub(super) fn change_type(
         let change = LevelChange {
             volume: &volume.lv,
             to,
-            region_size,
+            region_size: if level_of(found, id).is_some() {
+                asked
+            } else {
+                new
+            },
             stripe_size,
             places: places.as_ref(),
             policy,

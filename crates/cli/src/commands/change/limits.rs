@@ -85,3 +85,15 @@ pub(super) fn region_size(arguments: &Arguments) -> Result<Option<Sectors>, Erro
     });
     parsed.transpose()
 }
+
+/// The same of what is new: where it was not given, what `activation/raid_region_size` says, in
+/// KiB.
+pub(super) fn new_region_size(
+    arguments: &Arguments,
+    work: &Work<'_>,
+) -> Result<Option<Sectors>, Error> {
+    let kib = work.host().config.integer("activation/raid_region_size");
+    let kib = kib.and_then(|kib| u64::try_from(kib).ok());
+    let set = kib.map(|kib| Sectors(kib.saturating_mul(2)));
+    Ok(region_size(arguments)?.or(set))
+}

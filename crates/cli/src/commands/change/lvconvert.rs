@@ -19,7 +19,7 @@ use super::convert_snapshot::{
 };
 use super::convert_subject::{converted, require_places, require_present, require_types};
 use super::groups::found_group;
-use super::limits::region_size;
+use super::limits::{new_region_size, region_size};
 use super::lvcreate::{SNAPSHOT, mirror_log, refuse_types, unknown_type};
 use super::merging::{self, BACKGROUND, INTERVAL, merge_and_follow};
 use super::not_done;
@@ -297,9 +297,10 @@ fn convert(
     volume: &LvName,
     words: &[String],
 ) -> Result<(), Error> {
-    let region_size = region_size(arguments)?;
+    let (asked, new) = (region_size(arguments)?, new_region_size(arguments, work)?);
     let log = mirror_log(arguments)?;
     let now = present(work, volume)?;
+    let region_size = if now.copies == 1 { new } else { asked };
     let count = count(arguments, now.copies)?;
     let legs = count.of(now.copies, &volume.lv)?;
     if now.copies == 1 && arguments.value(&TYPE).is_none() && legs == 1 && log.is_some() {

@@ -18,7 +18,7 @@ use super::arrays::{MAX_RATE, MIN_RATE, level, new_array};
 use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
 use super::groups::{changeable_group, found_group};
-use super::limits::{new_minor, region_size};
+use super::limits::{new_minor, new_region_size};
 use super::new_snapshot::{Wanted, wanted};
 use super::not_done;
 use super::not_made;
@@ -165,7 +165,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let kind = kind(arguments, work)?;
     let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
     let (tags, cling_tags) = (tags(arguments, &ADD_TAG)?, work.host().config.cling_tags());
-    let template = NewVolume {
+    let mut template = NewVolume {
         name: name.as_deref(),
         kind,
         policy: policy(arguments)?,
@@ -185,6 +185,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let rounded = rounded(&group, snapshot.as_ref(), &size, work)?;
     let finder = work.finder();
     let words = &arguments.operands()[arguments.operands().len().min(1)..];
+    fill(&mut template.kind, &group, words.len(), work)?;
     let request = work.request_of(&[&group]);
     let frozen = match &snapshot {
         Some(wanted) => freeze(&group, &wanted.origin, work)?,
@@ -213,6 +214,18 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             let is_new = |lv: &LogicalVolume| !before.contains(&lv.uuid);
             activate_new(vg, is_new, arguments, work)?;
         }
+    }
+    Ok(())
+}
+
+/// An array with stripes of which nothing was said goes onto all disks, where settings want that.
+fn fill(kind: &mut NewKind, group: &str, named: usize, work: &Work<'_>) -> Result<(), Error> {
+    let config = &work.host().config;
+    if let NewKind::Raid(options) = kind
+        && config.flag("allocation/raid_stripe_all_devices", false)
+    {
+        let all = found_group(&*work.scan()?, group)?.members.len();
+        options.fill(if named > 0 { named } else { all });
     }
     Ok(())
 }
@@ -305,7 +318,7 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     size(arguments, Signs::New)?;
     let stripes = asked_stripes(arguments, work)?;
     if stripes.count > 1 && stripes.size.is_none() && !not_made::is_vdo(arguments) {
-        default_stripe_size(work);
+        default_stripe_size(work)?;
     }
     require_redundant(arguments, None)?;
     not_done::require_settings(arguments)?;
@@ -384,9 +397,9 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         require_no_log(arguments)?;
         let default = match (level, stripes.size) {
             (RaidLevel::Raid1, _) | (_, Some(_)) => None,
-            _ => Some(default_stripe_size(work)),
+            _ => Some(default_stripe_size(work)?),
         };
-        let mut kind = new_array(arguments, level);
+        let mut kind = new_array(arguments, work, level);
         if let Ok(NewKind::Raid(options)) = &mut kind {
             match level {
                 RaidLevel::Raid1 => options.stripe_size = None,
@@ -405,7 +418,7 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
     }
     require_redundant(arguments, copies)?;
     if stripes.count > 1 && stripes.size.is_none() {
-        stripes.size = Some(default_stripe_size(work));
+        stripes.size = Some(default_stripe_size(work)?);
     }
     plain_kind(arguments, work, (stripes, mirrors))
 }
@@ -451,13 +464,17 @@ fn makes_stripes(arguments: &Arguments) -> bool {
     level.is_some() || !copies.trim_start_matches(['+', '0']).is_empty()
 }
 
-/// The size of stripes where it is not said, which is told.
-fn default_stripe_size(work: &mut Work<'_>) -> Sectors {
-    work.note(&format!(
-        "Using default stripesize {}.",
-        display_size(STRIPE_SIZE_DEFAULT)
-    ));
-    STRIPE_SIZE_DEFAULT
+/// The size of stripes where it is not said (`metadata/stripesize`, in KiB), which is told.
+fn default_stripe_size(work: &mut Work<'_>) -> Result<Sectors, Error> {
+    let kib = work.host().config.integer("metadata/stripesize");
+    let kib = kib.and_then(|kib| u64::try_from(kib).ok());
+    let size = kib.map_or(STRIPE_SIZE_DEFAULT, |kib| Sectors(kib.saturating_mul(2)));
+    work.note(&format!("Using default stripesize {}.", display_size(size)));
+    if size < STRIPE_SIZE_MIN || !size.0.is_power_of_two() {
+        let what = format!("Invalid stripe size {}.", display_size(size));
+        return Err(Error::usage(what));
+    }
+    Ok(size)
 }
 
 /// Refuses what only copies and parity have.
@@ -504,7 +521,7 @@ fn plain_kind(
     work: &mut Work<'_>,
     (stripes, mirrors): (Stripes, Option<usize>),
 ) -> Result<NewKind, Error> {
-    let region_size = region_size(arguments)?;
+    let region_size = new_region_size(arguments, work)?;
     let log = mirror_log(arguments)?;
     let mirror = |copies: usize| -> Result<NewKind, Error> {
         let options = MirrorOptions {

@@ -68,7 +68,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     work.keep_devices_file(Lists::First)?;
     new.size = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
     let is_restored = arguments.has(&RESTORE_FILE) || arguments.has(&NO_RESTORE_FILE);
-    if arguments.has(&UUID) && !is_restored {
+    let config = &work.host().config;
+    let needs_file = config.flag("devices/require_restorefile_with_uuid", true);
+    if arguments.has(&UUID) && needs_file && !is_restored {
         return Err(Error::usage("--restorefile is required with --uuid"));
     }
     if arguments.has(&UUID) && arguments.operands().len() != 1 {
@@ -78,9 +80,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     match (uuid, arguments.value(&RESTORE_FILE)) {
         (Some(uuid), Some(file)) => as_in_backup(&mut new, uuid, &read(&work.path(file))?, file)?,
         (None, Some(_)) => return Err(Error::usage("--uuid is required with --restorefile")),
-        (Some(_), None) if !arguments.has(&NO_RESTORE_FILE) => {
-            return Err(Error::usage("--restorefile is required with --uuid"));
-        }
         (_, None) => {}
     }
     let force = arguments.count(&FORCE);

@@ -5,12 +5,15 @@ use std::io::{self, BufRead, Write};
 use ashlar::apply::Answer;
 use ashlar::live::{Console, Stream};
 
+use crate::output::records::{Weight, record};
+
 /// The terminal, or whatever stands in its place: standard input, output and error.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Terminal;
 
 impl Console for Terminal {
     fn write(&mut self, stream: Stream, text: &str) -> io::Result<()> {
+        record(Weight::Warning, text);
         match stream {
             Stream::Out => {
                 let mut out = io::stdout().lock();

@@ -1,8 +1,10 @@
 //! `vgcreate`: physical volumes become a group.
 
-use ashlar::apply::{NewLabel, Planned, Question, Request, free_member, new_member};
+use ashlar::apply::{
+    NewLabel, Planned, Question, Request, free_member, new_member, require_equal_blocks,
+};
 use ashlar::host::clean_system_id;
-use ashlar::scan::{DeviceIndex, Duplicate, PvIndex, Scan};
+use ashlar::scan::{DeviceIndex, Duplicate, FoundVg, PvIndex, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::AllocationPolicy;
 use lvm2::ondisk::PvUse;
@@ -159,8 +161,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     work.keep_devices_file(Lists::First)?;
     let finder = work.finder();
     let force = arguments.count(&FORCE);
+    let mixes_blocks = mixes_blocks(work);
     let made = work.change(&request, |scan, author| {
         let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
+        if !mixes_blocks {
+            joining.require_equal_blocks(scan, None)?;
+        }
         let new = NewGroup {
             members: &joining.members,
             ..template.clone()
@@ -237,6 +243,24 @@ pub(super) struct Joining {
     pub(super) listed: Vec<(DeviceIndex, Uuid)>,
     /// What is asked first.
     pub(super) questions: Vec<Question>,
+}
+
+/// Whether disks with logical blocks of several sizes go into one group.
+pub(super) fn mixes_blocks(work: &Work<'_>) -> bool {
+    let config = &work.host().config;
+    config.flag("devices/allow_mixed_block_sizes", false)
+}
+
+impl Joining {
+    /// Refuses what has other logical blocks than the rest, or than the group.
+    pub(super) fn require_equal_blocks(
+        &self,
+        scan: &Scan,
+        group: Option<&FoundVg>,
+    ) -> ashlar::Result<()> {
+        let devices = self.listed.iter().map(|(device, _)| *device);
+        require_equal_blocks(scan, group, devices)
+    }
 }
 
 /// The devices that are to join a group; those that are no physical volumes become some.

@@ -12,7 +12,7 @@ use super::arguments::{CHANGE, FORCE, NEW_PV, new_pv};
 use super::finder::Finder;
 use super::groups::plain;
 use super::run::run;
-use super::vgcreate::{joining, require_joinable};
+use super::vgcreate::{joining, mixes_blocks, require_joinable};
 use super::work::{Lists, Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
@@ -69,9 +69,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         tolerated: vec![Tolerated::Absent],
         ..work.request_of(&[group])
     };
+    let mixes_blocks = mixes_blocks(work);
     let made = work.change(&request, |scan, author| {
         let found = scan.find_group(group)?;
         let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
+        if !mixes_blocks {
+            joining.require_equal_blocks(scan, Some(found))?;
+        }
         let areas = area_states(scan, found);
         let change = extend_group(&found.model, &joining.members, &areas, author);
         Ok(Planned {

@@ -62,6 +62,16 @@ impl RaidOptions {
         }
     }
 
+    /// Where no stripes were asked for, as many as `disks` give
+    /// (`allocation/raid_stripe_all_devices`); no fewer than the level takes.
+    pub fn fill(&mut self, disks: usize) {
+        if self.stripes.is_some() || self.level.family() == RaidFamily::Raid1 {
+            return;
+        }
+        let data = self.level.data_images(disks, RAID10_COPIES as u32);
+        self.stripes = Some(data.max(self.stripes_min()));
+    }
+
     /// Fails where no array is like this. The error is of the arguments.
     pub fn check(&self) -> Result<()> {
         let (name, family) = (self.level.name(), self.level.family());
