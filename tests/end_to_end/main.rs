@@ -77,6 +77,7 @@ mod scripts;
 mod scrub;
 mod send;
 mod sequence;
+mod settings;
 mod shrinking;
 mod shrunk;
 mod small_commands;

@@ -98,6 +98,7 @@ pub fn require_equal_blocks(
     if least == most {
         return Ok(());
     }
+    assert!(least < most, "a set is in order");
     let what = format!(
         "Devices have inconsistent logical block sizes ({least} and {most}).\nSee lvm.conf \
          allow_mixed_block_sizes."

@@ -11,6 +11,7 @@
 //!
 //! A device is a candidate once, whatever the number of names under which it is reached.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -22,8 +23,10 @@ use super::config::{Config, MissingDevicesFile};
 use super::devices_file::DevicesFile;
 use super::filter::{Filter, Verdict};
 use super::location::{DeviceId, DeviceNumber, Location, Place, Remote};
+use super::regex::Regex;
 use super::spec::{DeviceSource, DeviceSpec};
 use super::sysfs::{PartOf, Sysfs};
+use super::wwids::Wwids;
 use crate::Result;
 use crate::notices;
 use crate::scan::{Finding, FindingKind, Severity};
@@ -163,7 +166,8 @@ impl Host {
             allowed.get_or_insert_default();
         }
         let mut gathering = Gathering::new(self);
-        let mut devices = self.host_devices(&[&global, &local]);
+        let preferred = self.preferred_names()?;
+        let mut devices = self.host_devices(&[&global, &local], &preferred);
         for path in named {
             add_named_node(&mut devices, path);
         }
@@ -197,7 +201,11 @@ impl Host {
     }
 
     /// The host's block devices with their names, the best one first.
-    fn host_devices(&self, filters: &[&Filter]) -> BTreeMap<DeviceNumber, Vec<String>> {
+    fn host_devices(
+        &self,
+        filters: &[&Filter],
+        preferred: &[Regex],
+    ) -> BTreeMap<DeviceNumber, Vec<String>> {
         let dirs = self.config.scan_dirs();
         let plain = dirs == [Path::new("/dev")];
         let mut devices: BTreeMap<DeviceNumber, Vec<String>> = BTreeMap::new();
@@ -214,8 +222,9 @@ impl Host {
                 }
             }
         }
-        // Links matter to filters only; walking all of /dev is not free.
-        if !plain || filters.iter().any(|filter| !filter.is_empty()) {
+        // Links matter to these only; walking all of /dev is not free.
+        let asks_for_links = filters.iter().any(|filter| !filter.is_empty());
+        if !plain || asks_for_links || !preferred.is_empty() {
             let mut budget = FOLDER_ENTRIES_MAX;
             for dir in &dirs {
                 walk(dir, SCAN_DEPTH_MAX, &mut budget, &mut |path, number| {
@@ -231,7 +240,27 @@ impl Host {
                 });
             }
         }
+        for names in devices.values_mut() {
+            put_first(names, preferred);
+        }
         devices
+    }
+
+    /// What names of devices are to be like (`devices/preferred_names`), the best first.
+    fn preferred_names(&self) -> Result<Vec<Regex>> {
+        let wanted = self.config.strings("devices/preferred_names");
+        let wanted = wanted.unwrap_or_default().into_iter();
+        wanted.map(Regex::new).collect()
+    }
+}
+
+/// Puts the name in front that is most like one of these; the others keep their order.
+fn put_first(names: &mut [String], preferred: &[Regex]) {
+    let best = preferred
+        .iter()
+        .find_map(|wanted| names.iter().position(|name| wanted.is_match(name)));
+    if let Some(best) = best {
+        names[..=best].rotate_right(1);
     }
 }
 
@@ -260,6 +289,8 @@ struct Gathering<'a> {
     host: &'a Host,
     seen: HashSet<Identity>,
     found: Candidates,
+    /// Read when the first device asks.
+    wwids: OnceCell<Wwids>,
 }
 
 /// What makes a device the same one under another name.
@@ -276,6 +307,7 @@ impl<'a> Gathering<'a> {
             host,
             seen: HashSet::new(),
             found: Candidates::default(),
+            wwids: OnceCell::new(),
         }
     }
 
@@ -375,7 +407,8 @@ impl<'a> Gathering<'a> {
         let skip = facts
             .part_of
             .as_ref()
-            .and_then(|part| self.host.reason_to_skip(part));
+            .and_then(|part| self.host.reason_to_skip(part))
+            .or_else(|| self.reason_by_itself(number, facts.id.as_ref()));
         let kernel_partitions = if facts.partitions.is_empty() {
             KernelPartitions::Absent
         } else {
@@ -400,6 +433,21 @@ impl<'a> Gathering<'a> {
                 self.add_block(&path, number, origin);
             }
         }
+    }
+
+    /// Why a device that is part of nothing yet is not read.
+    fn reason_by_itself(&self, number: DeviceNumber, id: Option<&DeviceId>) -> Option<String> {
+        let config = &self.host.config;
+        let is_on = |path, default| config.flag(path, default);
+        if is_on("devices/ignore_suspended_devices", false) && self.host.sysfs.is_suspended(number)
+        {
+            return Some("it is suspended".to_owned());
+        }
+        let id = id.filter(|_| is_on("devices/multipath_component_detection", true))?;
+        let wwids = self.wwids.get_or_init(|| Wwids::read(config));
+        wwids
+            .has(id)
+            .then(|| "it is a path of a multipath device that is not set up".to_owned())
     }
 
     /// The invariant: what is found has an identity that nothing else has.

@@ -14,6 +14,7 @@ mod spec;
 mod sysfs;
 mod topology;
 mod volume_list;
+mod wwids;
 
 pub use array::{ArrayMember, ArrayPlace};
 pub(crate) use candidates::block_number;

@@ -143,6 +143,12 @@ impl Sysfs {
         read(&self.class(kernel_name).join("dm/name"))
     }
 
+    /// Whether device-mapper holds back what is asked of it.
+    pub fn is_suspended(&self, number: DeviceNumber) -> bool {
+        let folder = self.folder(number);
+        folder.and_then(|folder| read(&folder.join("dm/suspended"))) == Some("1".to_owned())
+    }
+
     /// All logical volumes that device-mapper serves now.
     pub fn kernel_lvs(&self) -> Vec<KernelLv> {
         let names = names_in(&self.root.join("class/block"));

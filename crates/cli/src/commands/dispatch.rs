@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ashlar::notices::hear;
 use export::loop_device;
 
+use rustix::fs::Mode;
+
 use super::catalogue::{ALL, by_task, find};
 use super::session::Session;
 use super::version::version;
@@ -208,6 +210,9 @@ fn run_command(
     if let Some(config) = config {
         if let Some(dir) = nodes_dir::of_caller(&config) {
             nodes_dir::apply(command.name, &mut arguments, &dir);
+        }
+        if let Some(mask) = config.integer("global/umask") {
+            rustix::process::umask(Mode::from_bits_truncate(mask as u32));
         }
         for failed in records::begin(&config, &arguments) {
             session.error(&failed);

@@ -55,8 +55,6 @@ pub enum KeyState {
     Read,
     /// It never will do anything, for this reason.
     NoEffect(&'static str),
-    /// It should do what it does with stock, and does not yet.
-    NotYet,
 }
 
 /// All settings, in the order of the table.
@@ -165,7 +163,6 @@ impl KeyState {
     fn from_name(name: &'static str) -> Option<Self> {
         match name {
             "read" => Some(Self::Read),
-            "not read yet" => Some(Self::NotYet),
             other => other
                 .strip_prefix("no effect: ")
                 .filter(|reason| !reason.is_empty())

@@ -119,7 +119,6 @@ fn spread(value: &str) -> String {
 fn comments(key: &Key) -> Vec<String> {
     let state = match key.state {
         KeyState::Read => "read".to_owned(),
-        KeyState::NotYet => "not read by Ashlar yet".to_owned(),
         KeyState::NoEffect(reason) => format!("no effect in Ashlar: {reason}"),
     };
     let mut lines = vec![format!("{}; {state}.", key.kind.name())];

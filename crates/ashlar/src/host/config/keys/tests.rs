@@ -130,12 +130,10 @@ fn document() -> String {
          `ASHLAR_WRITE_DOCS=1 cargo test -p ashlar --lib host::`.\n\n\
          The settings of LVM2 2.03.16, in `lvm.conf`, `lvmlocal.conf` and `--config`, and Ashlar's \
          own in the section `ashlar`.\n\
-         {} are read, {} have no effect for the reason beside them, {} are not read yet: they may \
-         stand in files, and change nothing.\n\
+         {} are read, {} have no effect for the reason beside them.\n\
          Defaults are LVM2's; folders are those of `/etc/lvm`.\n",
         count(|state| matches!(state, KeyState::Read)),
         count(|state| matches!(state, KeyState::NoEffect(_))),
-        count(|state| matches!(state, KeyState::NotYet)),
     );
     let mut section = "";
     for key in all() {
@@ -154,7 +152,6 @@ fn document() -> String {
 fn row(key: &Key) -> String {
     let state = match key.state {
         KeyState::Read => "read".to_owned(),
-        KeyState::NotYet => "not read yet".to_owned(),
         KeyState::NoEffect(reason) => format!("no effect: {reason}"),
     };
     let default = match key.default {
