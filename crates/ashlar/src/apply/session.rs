@@ -150,6 +150,13 @@ impl<'a> Session<'a> {
         Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
     }
 
+    /// Says which areas are brought up to date.
+    fn tell_updates(&mut self, scan: &Scan, planned: &Planned) {
+        for message in updates(scan, &planned.change) {
+            self.prompt.tell(&message);
+        }
+    }
+
     fn attempt(
         &mut self,
         request: &Request,
@@ -184,6 +191,7 @@ impl<'a> Session<'a> {
             self.tell(&planned, Level::Warning);
             self.ask(&planned, &mut asked)?;
             if request.test == TestMode::On {
+                self.tell_updates(&scan, &planned);
                 self.tell_not_kept(&planned);
                 self.tell(&planned, Level::Note);
                 return Ok(Attempt::done(planned));
@@ -207,9 +215,7 @@ impl<'a> Session<'a> {
             for group in &groups {
                 self.archive(&group.model, request);
             }
-            for message in updates(&scan, &planned.change) {
-                self.prompt.tell(&message);
-            }
+            self.tell_updates(&scan, &planned);
             self.act(&mut disks, &planned, &wipes)?;
             if let Some(listing) = &mut self.listing {
                 listing.note(self.host, &scan, &planned);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use ashlar::apply::Tolerated;
-use ashlar::scan::{FoundVg, Restriction};
 use lvm2::Uuid;
 use lvm2::model::Relations;
 use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
@@ -14,7 +13,6 @@ use super::activation::{
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, FORCE, refuse};
 use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
-use super::groups::permitted;
 use super::limits::changed_minor;
 use super::lvconvert::state;
 use super::not_done;
@@ -25,8 +23,8 @@ use super::selection::SELECT;
 use super::syncaction::{SYNC_ACTION, check};
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CONTIGUOUS, Chosen, IGNORE_SKIP, MAJOR, MINOR, PERMISSION,
-    PERSISTENT, READ_AHEAD, SKIP, allocation, autoactivation, chosen, permission, read_ahead, skip,
-    tags, type_shown,
+    PERSISTENT, READ_AHEAD, SKIP, allocation, autoactivation, chosen, groups_in_play, permission,
+    read_ahead, retain_changeable, skip, tags, type_shown,
 };
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
@@ -195,53 +193,6 @@ fn property_changes<'a>(
     Ok(changes)
 }
 
-/// Takes away the volumes of groups that may not be changed, and says so; where only a tag names
-/// what others own, nothing.
-fn retain_changeable(
-    volumes: &mut Vec<Chosen>,
-    arguments: &Arguments,
-    work: &mut Work<'_>,
-) -> Result<(), Error> {
-    let is_strict = [&RESYNC, &REBUILD]
-        .into_iter()
-        .any(|flag| arguments.has(flag));
-    let tolerated: &[Tolerated] = if is_strict { &[] } else { &[Tolerated::Absent] };
-    let scan = work.scan()?;
-    let (tags, names): (Vec<&String>, Vec<&String>) = arguments
-        .operands()
-        .iter()
-        .partition(|word| word.starts_with('@'));
-    let is_named = !names.is_empty();
-    let chosen: BTreeSet<&String> = volumes.iter().map(|one| &one.group).collect();
-    // A tag is looked for in all of them.
-    let of_all = !tags.is_empty();
-    let groups = scan
-        .groups
-        .iter()
-        .filter(|found| of_all || chosen.contains(&found.name));
-    let groups: Vec<&FoundVg> = groups.collect();
-    for found in groups {
-        let group = found.name.clone();
-        let Err(error) = permitted(found, tolerated) else {
-            continue;
-        };
-        volumes.retain(|one| one.group != group);
-        match found.restrictions.first() {
-            Some(Restriction::Clustered) if !is_named => {
-                work.error(&format!(
-                    "Skipping clustered VG {group}.\nSee lvmlockd(8) for changing a clvm/clustered \
-                     VG to a shared VG."
-                ));
-            }
-            Some(
-                Restriction::Foreign { .. } | Restriction::Exported | Restriction::Shared { .. },
-            ) if !is_named => {}
-            _ => work.fail_later(&error.to_string()),
-        }
-    }
-    Ok(())
-}
-
 /// Takes away the volumes that can have no number of a device, and says so.
 fn retain_numbered(volumes: &mut Vec<Chosen>, work: &mut Work<'_>) -> Result<(), Error> {
     let scan = work.scan()?;
@@ -273,12 +224,13 @@ fn require_arrays(
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
     let has = |flags: &[&Flag]| flags.iter().any(|flag| arguments.has(flag));
+    let is_of_raid1 = has(&[&WRITE_MOSTLY, &WRITE_BEHIND]);
     let wanted = if has(&[&RESYNC]) {
         "mirror or raid"
-    } else if has(&[&WRITE_MOSTLY, &WRITE_BEHIND]) {
-        "raid1"
     } else if has(&[&REBUILD, &MIN_RATE, &MAX_RATE]) {
         "raid"
+    } else if is_of_raid1 {
+        "raid1"
     } else {
         return Ok(());
     };
@@ -294,22 +246,30 @@ fn require_arrays(
         });
         named.contains(&own) && !named.contains(&group)
     };
+    let cannot_be_rebuilt = |kind: &str| kind.starts_with("raid0") && has(&[&REBUILD]);
     let mut kept = Vec::new();
     for volume in volumes.drain(..) {
         let (found, id) = volume.find(&scan).map_err(|error| failed(&error))?;
         let kind = type_shown(&found.model, id);
+        let is_array = kind.starts_with("raid");
+        let wanted = if is_of_raid1 && is_array {
+            "raid1"
+        } else {
+            wanted
+        };
         let fits = match wanted {
             "raid1" => kind == "raid1",
-            "raid" => kind.starts_with("raid"),
-            _ => kind == "mirror" || kind.starts_with("raid"),
+            "raid" => is_array && !cannot_be_rebuilt(&kind),
+            _ => kind == "mirror" || is_array,
         };
         if fits {
             kept.push(volume);
             continue;
         }
         let name = format!("{}/{}", volume.group, volume.name);
-        let why = if kind.starts_with("raid0") && has(&[&REBUILD]) {
-            format!("Command on LV {name} with invalid LV type {kind}.")
+        let why = if cannot_be_rebuilt(&kind) {
+            // As stock calls them where the type has no copies.
+            format!("Command on LV {name} with invalid LV type striped.")
         } else if is_of_options {
             format!("Command on LV {name} uses options that require LV types {wanted} .")
         } else {
@@ -366,8 +326,7 @@ fn retain_usable(
         .operands()
         .iter()
         .any(|word| !word.starts_with('@'));
-    let groups: BTreeSet<String> = volumes.iter().map(|one| one.group.clone()).collect();
-    for group in groups {
+    for group in groups_in_play(volumes, arguments, &scan) {
         let found = scan.find_group(&group).map_err(|error| failed(&error))?;
         if let Err(error) = require_usable(found) {
             volumes.retain(|one| one.group != group);

@@ -11,7 +11,7 @@ use super::activation::{close, is_active, require_unused};
 use super::arguments::{CHANGE, FORCE};
 use super::run::run;
 use super::selection::SELECT;
-use super::volumes::{ACCEPTED, Chosen, chosen};
+use super::volumes::{ACCEPTED, Chosen, chosen, retain_changeable};
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
@@ -53,7 +53,8 @@ pub(super) const COMMAND: Command = Command {
 
 /// Removes the volumes, one after the other.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let volumes = chosen(arguments, work)?;
+    let mut volumes = chosen(arguments, work)?;
+    retain_changeable(&mut volumes, arguments, work)?;
     let mut gone = Vec::new();
     let mut ways_back: Vec<WayBack> = Vec::new();
     for volume in &volumes {

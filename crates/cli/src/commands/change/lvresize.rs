@@ -169,6 +169,7 @@ fn run_command(
     session: &mut Session,
     direction: ResizeTo,
 ) -> Result<(), Error> {
+    require_nonzero(arguments)?;
     require_one_size(arguments)?;
     if file_system::is_wanted(arguments) {
         file_system::resize(arguments, session, direction)

@@ -9,6 +9,7 @@ use ashlar::scan::{PvIndex, Scan};
 use lvm2::Uuid;
 use lvm2::model::PvId;
 
+use super::volumes::Chosen;
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
 use crate::commands::activity;
@@ -43,6 +44,7 @@ pub(super) struct Criteria {
     of_segments: bool,
     of_volumes: bool,
     of_pvs: bool,
+    is_mixed: bool,
 }
 
 /// What the arguments say about who is meant.
@@ -91,10 +93,9 @@ pub(super) fn asked(
     let of_pvs =
         about == About::Pvs || has(&[FieldGroup::Label, FieldGroup::Pv, FieldGroup::PvSegment]);
     let of_volumes = about == About::Volumes || of_segments || has(&FieldGroup::OF_VOLUMES);
-    if of_pvs && of_volumes && about != About::Pvs {
-        return Err(Error::failed(
-            "Can't select by fields of logical and of physical volumes at the same time.",
-        ));
+    let is_mixed = of_pvs && of_volumes && about != About::Pvs;
+    if is_mixed && about == About::Groups {
+        return Err(mixed());
     }
     Ok(Asked::Criteria(Box::new(Criteria {
         selection,
@@ -102,12 +103,29 @@ pub(super) fn asked(
         of_segments,
         of_volumes,
         of_pvs,
+        is_mixed,
     })))
 }
 
+/// Criteria that nothing can meet or miss.
+fn mixed() -> Error {
+    Error::failed("Can't select by fields of logical and of physical volumes at the same time.")
+}
+
 impl Criteria {
+    /// Leaves the volumes that meet them. Where there is one, criteria that are about disks, too,
+    /// are refused.
+    pub(super) fn retain(&self, all: &mut Vec<Chosen>, scan: &Scan) -> Result<(), Error> {
+        if self.is_mixed && !all.is_empty() {
+            return Err(mixed());
+        }
+        let met = self.volumes(scan);
+        all.retain(|one| met.contains(&one.uuid));
+        Ok(())
+    }
+
     /// The volumes that meet them.
-    pub(super) fn volumes(&self, scan: &Scan) -> Vec<Uuid> {
+    fn volumes(&self, scan: &Scan) -> Vec<Uuid> {
         let view = live(scan);
         let mut met = Vec::new();
         for group in &view.groups {

@@ -1,6 +1,9 @@
 //! Logical volumes as the command line names them, and the options that their commands share.
 
-use ashlar::scan::{FoundVg, Scan};
+use std::collections::BTreeSet;
+
+use ashlar::apply::Tolerated;
+use ashlar::scan::{FoundVg, Restriction, Scan};
 use lvm2::Uuid;
 use lvm2::model::{
     AllocationPolicy, LvId, RaidFamily, ReadAhead, Relations, Segment, SegmentType, VolumeGroup,
@@ -10,10 +13,12 @@ use lvm2::plan::logical::{Autoactivation, Permission, Skip};
 use lvm2::plan::places::Places;
 use lvm2::plan::size::{Amount, Sign, SizeArgument};
 
+use super::activation::require_usable;
 use super::arguments::{ALLOC, Choice, choice, invalid};
 use super::finder::Finder;
+use super::groups::permitted;
 use super::selection::{About, Asked, asked};
-use super::work::{Work, missing as missing_group};
+use super::work::{Work, failed, missing as missing_group};
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target};
 
 /// `-C`
@@ -199,6 +204,12 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
             "Please name volumes, as VG/LV, VG or @tag; --help says more.",
         ));
     }
+    // What is no path is said before anything is looked at.
+    let words = arguments.operands().iter();
+    let mut named = words.filter(|word| !word.starts_with('@'));
+    if let Some(wrong) = named.find_map(|word| place_of(word).err()) {
+        return Err(Error::failed(wrong));
+    }
     let scan = work.scan()?;
     let mut all: Vec<Chosen> = Vec::new();
     let mut missing_groups: Vec<String> = Vec::new();
@@ -207,8 +218,11 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
         all.extend(groups.flat_map(|found| volumes(found, |_| true)));
     }
     let mut has_tags = false;
+    let whole = whole_groups(arguments);
     for word in arguments.operands() {
         let found = match split_target(word) {
+            // Of a group that is named as a whole nothing else is looked for.
+            Target::Lv(name) if whole.contains(&name.vg) => continue,
             Target::Tag(tag) if name::validate_tag(&tag).is_err() => {
                 work.error(&format!("Skipping invalid tag {word}."));
                 continue;
@@ -217,7 +231,7 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
                 has_tags = true;
                 Ok(tagged(&scan, &tag))
             }
-            _ => of_word(&scan, word),
+            _ => of_word(&scan, word, |found| is_refused(found, arguments)),
         };
         match found {
             Ok(found) => {
@@ -226,7 +240,6 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
                 all.extend(new);
             }
             Err(Missing::Group(text)) => missing_groups.push(text),
-            Err(Missing::Path(text)) => return Err(Error::failed(text)),
             Err(Missing::Other(text)) => work.fail_later(&text),
         }
     }
@@ -237,17 +250,98 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
         }
     }
     if let Some(criteria) = criteria {
-        let met = criteria.volumes(&scan);
-        all.retain(|one| met.contains(&one.uuid));
+        criteria.retain(&mut all, &scan)?;
     }
     Ok(all)
+}
+
+/// Takes away the volumes of groups that may not be changed, and says so once of each; where only a
+/// tag names what others own, nothing.
+pub(super) fn retain_changeable(
+    volumes: &mut Vec<Chosen>,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let tolerated = tolerated(arguments);
+    let scan = work.scan()?;
+    let mut words = arguments.operands().iter();
+    let is_named = words.any(|word| !word.starts_with('@'));
+    for group in groups_in_play(volumes, arguments, &scan) {
+        let found = scan.find_group(&group).map_err(|error| failed(&error))?;
+        let Err(error) = permitted(found, tolerated) else {
+            continue;
+        };
+        volumes.retain(|one| one.group != group);
+        match found.restrictions.first() {
+            Some(Restriction::Clustered) if !is_named => {
+                work.error(&format!(
+                    "Skipping clustered VG {group}.\nSee lvmlockd(8) for changing a clvm/clustered \
+                     VG to a shared VG."
+                ));
+            }
+            Some(
+                Restriction::Foreign { .. } | Restriction::Exported | Restriction::Shared { .. },
+            ) if !is_named => {}
+            _ => work.fail_later(&error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// The groups that a command looks into: those of its volumes, those that its words name, and all
+/// where a tag is looked for.
+pub(super) fn groups_in_play(
+    volumes: &[Chosen],
+    arguments: &Arguments,
+    scan: &Scan,
+) -> BTreeSet<String> {
+    let words = arguments.operands();
+    let has_tags = words.iter().any(|word| word.starts_with('@'));
+    let named = words.iter().filter_map(|word| match split_target(word) {
+        Target::Vg(group) => Some(group),
+        Target::Lv(name) => Some(name.vg),
+        Target::Tag(_) => None,
+    });
+    let mut names: BTreeSet<String> = named.collect();
+    names.extend(volumes.iter().map(|one| one.group.clone()));
+    let groups = scan.groups.iter().map(|group| group.name.clone());
+    groups
+        .filter(|name| has_tags || names.contains(name))
+        .collect()
+}
+
+/// What of a group does not matter to the command.
+fn tolerated(arguments: &Arguments) -> &'static [Tolerated] {
+    let is_strict = ["resync", "rebuild"]
+        .iter()
+        .any(|long| arguments.has_long(long));
+    if is_strict { &[] } else { &[Tolerated::Absent] }
+}
+
+/// The groups that are named as wholes.
+fn whole_groups(arguments: &Arguments) -> Vec<String> {
+    let of_word = |word: &String| match split_target(word) {
+        Target::Vg(group) => Some(group),
+        _ => None,
+    };
+    arguments.operands().iter().filter_map(of_word).collect()
 }
 
 /// The volumes that a word names, as far as they are there.
 pub(super) fn named_volumes(scan: &Scan, word: &str) -> Vec<Chosen> {
     match split_target(word) {
         Target::Tag(tag) => tagged(scan, &tag),
-        _ => of_word(scan, word).unwrap_or_default(),
+        _ => of_word(scan, word, |_| false).unwrap_or_default(),
+    }
+}
+
+/// Whether the command does nothing with a group, which is said of it.
+fn is_refused(found: &FoundVg, arguments: &Arguments) -> bool {
+    let of_activity = ["activate", "refresh"];
+    if of_activity.iter().any(|long| arguments.has_long(long)) {
+        require_usable(found).is_err()
+    } else {
+        permitted(found, tolerated(arguments)).is_err()
     }
 }
 
@@ -255,24 +349,30 @@ pub(super) fn named_volumes(scan: &Scan, word: &str) -> Vec<Chosen> {
 enum Missing {
     /// There is no such group.
     Group(String),
-    /// It is no path of a volume: nothing is done.
-    Path(String),
     /// Something else.
     Other(String),
 }
 
-/// The volumes that a word names, which is no tag.
-fn of_word(scan: &Scan, word: &str) -> Result<Vec<Chosen>, Missing> {
-    let (group, name) = match split_target(word) {
-        Target::Vg(group) if !word.contains('/') || word.starts_with("/dev/") => (group, None),
-        _ => match path(word).map_err(Missing::Path)? {
-            (Some(group), lv) if !group.is_empty() => (group, Some(lv).filter(|lv| !lv.is_empty())),
-            _ => {
-                let what = format!("\"{word}\": Invalid path for Logical Volume.");
-                return Err(Missing::Path(what));
+/// The group that a word names, which is no tag, and the volume in it, if it names one.
+fn place_of(word: &str) -> Result<(String, Option<String>), String> {
+    match split_target(word) {
+        Target::Vg(group) if !word.contains('/') || word.starts_with("/dev/") => Ok((group, None)),
+        _ => match path(word)? {
+            (Some(group), lv) if !group.is_empty() => {
+                Ok((group, Some(lv).filter(|lv| !lv.is_empty())))
             }
+            _ => Err(format!("\"{word}\": Invalid path for Logical Volume.")),
         },
-    };
+    }
+}
+
+/// The volumes that a word names, which is no tag; nothing is missing in groups that are refused.
+fn of_word(
+    scan: &Scan,
+    word: &str,
+    is_refused: impl Fn(&FoundVg) -> bool,
+) -> Result<Vec<Chosen>, Missing> {
+    let (group, name) = place_of(word).map_err(Missing::Other)?;
     require_group_name(&group).map_err(|error| Missing::Group(error.to_string()))?;
     let found = match scan.find_group(&group) {
         Ok(found) => found,
@@ -286,6 +386,7 @@ fn of_word(scan: &Scan, word: &str) -> Result<Vec<Chosen>, Missing> {
     };
     match found.model.lv_by_name(&name) {
         Some(id) => Ok(vec![one_of(found, id)]),
+        None if is_refused(found) => Ok(Vec::new()),
         None => Err(Missing::Other(missing(&group, &name).to_string())),
     }
 }

@@ -23,11 +23,7 @@ pub(super) fn reduce(draft: &mut Draft, id: LvId, new: Extents) -> Result<()> {
         None => vec![id],
     };
     let old = draft.vg.lv(id).extents();
-    let mut to = new;
-    for leg in &legs {
-        to = to.max(boundary(draft, *leg, to));
-    }
-    require_less(draft, new, to, old)?;
+    let to = rounded(draft, &legs, new, old)?;
     for leg in &legs {
         segments::truncate(&mut draft.vg.lv_mut(*leg).segments, to)?;
     }
@@ -38,6 +34,22 @@ pub(super) fn reduce(draft: &mut Draft, id: LvId, new: Extents) -> Result<()> {
         clamp_region(draft, id)?;
     }
     Ok(())
+}
+
+/// Where legs of `old` extents can be cut at `new` or behind, which is told; that must still be
+/// less than what there is.
+pub(super) fn rounded(
+    draft: &mut Draft,
+    legs: &[LvId],
+    new: Extents,
+    old: Extents,
+) -> Result<Extents> {
+    let mut to = new;
+    for leg in legs {
+        to = to.max(boundary(draft, *leg, to));
+    }
+    require_less(draft, new, to, old)?;
+    Ok(to)
 }
 
 /// Tells that `new` became `to`, which must still be less than what there is.

@@ -26,7 +26,7 @@ use crate::plan::change::{Before, Change, Level, Message};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, require_known_segments, wrong};
 use crate::plan::places::{FreeSpace, Places};
-use crate::plan::size::{BELOW, Exactness, ResizeTo, SizeArgument, Totals};
+use crate::plan::size::{BELOW, Exactness, ResizeTo, Sign, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
@@ -212,7 +212,8 @@ fn change_size(draft: &mut Draft, vg: &VolumeGroup, resize: &Resize<'_>) -> Resu
     } else if new > old && resize.direction != ResizeTo::Smaller {
         extend(draft, id, (resize, kind), new, resized.exactness)?;
     } else {
-        return Err(no_change(new, old, resize.direction));
+        let (resize, new) = ((resize, kind), (new, resized.exactness));
+        return Err(refusal(draft, id, resize, new)?);
     }
     report(draft, id, old);
     Ok(Effect::Resized)
@@ -243,6 +244,47 @@ fn no_change(new: Extents, old: Extents, direction: ResizeTo) -> Error {
         }
         _ => format!("New size given ({new} extents) not less than existing size ({old} extents)"),
     })
+}
+
+/// Why a volume does not get a size: what is told of how it would come to that, and that the
+/// command is not for it.
+fn refusal(
+    draft: &mut Draft,
+    id: LvId,
+    (resize, kind): (&Resize<'_>, NewExtents),
+    (new, exactness): (Extents, Exactness),
+) -> Result<Error> {
+    let old = draft.vg.lv(id).extents();
+    let parts = mirror::parts(&draft.vg, id)?;
+    let legs = parts.map_or_else(|| vec![id], |parts| parts.images);
+    if new < old {
+        let is_shaped = resize.stripes.is_some() || resize.stripe_size.is_some();
+        if is_shaped {
+            draft.note("Ignoring stripes, stripesize and mirrors arguments when reducing.");
+        }
+        return Ok(match reduce::rounded(draft, &legs, new, old) {
+            Ok(new) => no_change(new, old, resize.direction),
+            Err(error) => error,
+        });
+    }
+    let extending = |copies: u64| format!("Extending {copies} mirror images.");
+    let new = if let Some(array) = array(&draft.vg, id) {
+        let new = round_up_array(draft, &array, resize, new, exactness);
+        if array.copies() > 1 {
+            draft.note(extending(array.copies()));
+        }
+        note_stripes(draft, &array);
+        new
+    } else {
+        let copies = legs.len() as u64;
+        if copies > 1 {
+            draft.note(extending(copies));
+        }
+        let is_mixed = kind != NewExtents::last_of(&draft.vg.lv(id).segments);
+        let (stripes, _) = stripes_of(draft, legs[0], (resize, is_mixed))?;
+        round_up(draft, old, new, stripes, exactness, copies)
+    };
+    Ok(no_change(new, old, resize.direction))
 }
 
 fn report(draft: &mut Draft, id: LvId, old: Extents) {
@@ -452,7 +494,8 @@ fn extend_array(
             array.level().name()
         )));
     }
-    let new = round_up(draft, old, new, data, exactness, array.copies());
+    let new = round_up_array(draft, array, resize, new, exactness);
+    note_stripes(draft, array);
     if new <= old {
         return Err(no_change(old, old, ResizeTo::Larger));
     }
@@ -490,22 +533,47 @@ fn stripes_of(
         }
     };
     create::require_stripes(Stripes { count, size: None })?;
+    let asked = resize.stripe_size.map(|size| fitting(draft, size));
     if count == 1 {
         return Ok((1, Sectors::ZERO));
     }
-    if let Some(size) = resize.stripe_size {
+    if let Some(size) = asked {
         return Ok((count, create::checked_stripe_size(draft, size)?));
     }
     if last.0 == count {
-        draft.note(format!(
-            "Using stripesize of last segment {}",
-            display_size(last.1)
-        ));
+        note_last_stripe_size(draft, last.1);
         return Ok((count, last.1));
     }
     let size = create::default_stripe_size(&draft.vg);
     draft.note(format!("Using default stripesize {}", display_size(size)));
     Ok((count, size))
+}
+
+/// Says which stripes an array goes on with, where it has some and no copies.
+fn note_stripes(draft: &mut Draft, array: &raid::Array) {
+    if array.copies() == 1 && array.data() > 1 {
+        note_last_stripe_size(draft, array.raid.stripe_size);
+    }
+}
+
+fn note_last_stripe_size(draft: &mut Draft, size: Sectors) {
+    draft.note(format!(
+        "Using stripesize of last segment {}",
+        display_size(size)
+    ));
+}
+
+/// A stripe is no larger than an extent, which is told.
+fn fitting(draft: &mut Draft, size: Sectors) -> Sectors {
+    let most = draft.vg.extent_size;
+    if size > most {
+        draft.note(format!(
+            "Reducing stripe size {} to maximum, physical extent size {}.",
+            display_size(size),
+            display_size(most)
+        ));
+    }
+    size.min(most)
 }
 
 /// The new extents are a multiple of the stripes.
@@ -535,6 +603,38 @@ fn round_up(
         "Rounding size ({} extents) up to stripe boundary size for segment ({} extents).",
         new.0, up.0
     ));
+    up
+}
+
+/// The same for an array, where stock rounds what was asked for: a size, or how much is added.
+fn round_up_array(
+    draft: &mut Draft,
+    array: &raid::Array,
+    resize: &Resize<'_>,
+    new: Extents,
+    exactness: Exactness,
+) -> Extents {
+    let old = array.extents;
+    let data = array.data() as u64;
+    if exactness == Exactness::AtMost || (new - old).0.is_multiple_of(data) {
+        return round_up(draft, old, new, array.data(), exactness, array.copies());
+    }
+    let up = old + Extents((new - old).0.next_multiple_of(data));
+    let size = |extents: Extents| {
+        let asked = match resize.size.sign {
+            Sign::Plus => extents - old,
+            _ => extents,
+        };
+        let sectors = asked.to_sectors(draft.vg.extent_size).unwrap_or_default();
+        format!("{} ({} extents)", display_size(sectors), asked.0)
+    };
+    let text = format!(
+        "Rounding size {} up to stripe boundary size {}.",
+        size(new),
+        size(up)
+    );
+    draft.note(text);
+    assert!(up > new, "it is rounded up");
     up
 }
 
