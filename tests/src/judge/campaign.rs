@@ -254,7 +254,7 @@ fn class(command: &str, difference: &Difference, names: &BTreeSet<&str>) -> Stri
         }
         What::Report => String::new(),
         What::Hang | What::Code => difference.text.clone(),
-        What::Lacks | What::Adds => neutral::kind(&difference.text, names),
+        What::Lacks | What::Form | What::Adds => neutral::kind(&difference.text, names),
     };
     format!("{command} {} {kind}", difference.what.name())
 }

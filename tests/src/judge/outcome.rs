@@ -30,6 +30,13 @@ const REPORTS: &[&str] = &[
     "lvmdevices",
 ];
 
+/// Behind one of these stock prints the form of its command that comes nearest, and what it is for, on
+/// its standard output.
+const FORM_FOLLOWS: &[&str] = &[
+    "Nearest similar command has syntax:",
+    "Correct command syntax is:",
+];
+
 /// What differs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Difference {
@@ -47,6 +54,8 @@ pub(super) enum What {
     Report,
     /// A message of stock's that we lack.
     Lacks,
+    /// A line of the form of a command that stock shows, and that we lack.
+    Form,
     /// A message of ours that stock lacks.
     Adds,
     /// A field of what is left on disks and in files.
@@ -56,7 +65,7 @@ pub(super) enum What {
 impl What {
     /// Whether it is about words only.
     pub(super) fn is_words(self) -> bool {
-        matches!(self, Self::Lacks | Self::Adds)
+        matches!(self, Self::Lacks | Self::Form | Self::Adds)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -65,6 +74,7 @@ impl What {
             Self::Code => "code",
             Self::Report => "report",
             Self::Lacks => "lacks",
+            Self::Form => "form",
             Self::Adds => "adds",
             Self::Field => "field",
         }
@@ -88,7 +98,8 @@ pub(super) fn compare(command: &str, stock: &Outcome, ours: &Outcome) -> Vec<Dif
             format!("{} -> {}", shown(stock.code), shown(ours.code)),
         );
     }
-    let is_report = REPORTS.contains(&command);
+    let shows_form = FORM_FOLLOWS.iter().any(|head| stock.stderr.contains(head));
+    let is_report = REPORTS.contains(&command) && !shows_form;
     if is_report && stock.stdout != ours.stdout {
         add(What::Report, first_difference(&stock.stdout, &ours.stdout));
     }
@@ -100,8 +111,11 @@ pub(super) fn compare(command: &str, stock: &Outcome, ours: &Outcome) -> Vec<Dif
         lines
     };
     let (theirs, here) = (said(stock), said(ours));
+    let form = neutral::lines(if shows_form { &stock.stdout } else { "" });
     for line in unsaid(&theirs, &here) {
-        add(What::Lacks, line.clone());
+        let is_of_form = form.contains(line);
+        let what = if is_of_form { What::Form } else { What::Lacks };
+        add(what, line.clone());
     }
     for line in unsaid(&here, &theirs) {
         add(What::Adds, line.clone());

@@ -6,7 +6,7 @@ use super::known;
 #[test]
 fn reasons_are_whole() {
     let whats = [
-        "code", "report", "lacks", "adds", "field", "hang", "stock", "ours", "line",
+        "code", "report", "lacks", "form", "adds", "field", "hang", "stock", "ours", "line",
     ];
     for known in known() {
         let is_what = known.what.split(' ').all(|what| whats.contains(&what));

@@ -49,6 +49,18 @@ fn each_way_to_differ_is_found() {
     assert_eq!(whats("pvs", &stock, &hung), [What::Hang]);
 }
 
+/// The form of a command that stock shows is no message, and no report.
+#[test]
+fn the_nearest_form_is_no_message() {
+    let stock = outcome(
+        3,
+        "  lvs -a\n  Lists.\n",
+        "  Nearest similar command has syntax:\n",
+    );
+    let ours = outcome(3, "", "  Nearest similar command has syntax:\n");
+    assert_eq!(whats("lvs", &stock, &ours), [What::Form, What::Form]);
+}
+
 /// Lines of messages may come in another order; those of reports may not.
 #[test]
 fn order_counts_in_reports() {
