@@ -4,8 +4,9 @@
 //!   COMMAND | STATE | WHAT | PATTERN | REASON       `*` stands for anything
 //! ```
 //!
-//! `WHAT` is what differs (`code`, `report`, `lacks`, `form`, `adds`, `field`, `hang`), or `stock`, `ours`
-//! or `line`: where that side says what fits, or the line itself fits, all that it does is listed.
+//! `WHAT` is what differs (`code`, `report`, `lacks`, `form`, `adds`, `field`, `hang`), or `stock`,
+//! `ours` or `line`: where that side says what fits, or the line itself fits, all that it does is
+//! listed.
 
 use super::bench::Outcome;
 use super::neutral::{self, fits};

@@ -30,8 +30,8 @@ const REPORTS: &[&str] = &[
     "lvmdevices",
 ];
 
-/// Behind one of these stock prints the form of its command that comes nearest, and what it is for, on
-/// its standard output.
+/// With one of these stock prints the form of its command that comes nearest, and what it is for,
+/// on its standard output.
 const FORM_FOLLOWS: &[&str] = &[
     "Nearest similar command has syntax:",
     "Correct command syntax is:",

@@ -31,10 +31,15 @@ const WITH_ALL: &[&str] = &[SELECT, "profile"];
 /// Options that are others with a value.
 const SYNONYMS: &[(&str, &str)] = &[("extents", "size"), ("corelog", "mirrorlog")];
 
-/// Commands, and two options that do not go together.
-const RULES: &[(&str, &str, &str)] = &[
-    ("lvchange", "profile", "detachprofile"),
-    ("lvchange", "metadataprofile", "detachprofile"),
+/// Commands, and an option that does not go with others.
+const RULES: &[(&str, &str, &[&str])] = &[
+    ("lvchange", "profile", &["detachprofile"]),
+    ("lvchange", "metadataprofile", &["detachprofile"]),
+    (
+        "lvconvert",
+        "poolmetadata",
+        &["readahead", "stripesize", "stripes"],
+    ),
 ];
 
 /// An option, perhaps with the values that are meant.
@@ -56,6 +61,8 @@ struct Form {
     /// How many names may follow those; `None`: any number.
     more_names: Option<usize>,
     optional: Vec<Choice>,
+    /// The types that its volume may have, with commas between them, unless it may have any.
+    types: Option<&'static str>,
     /// Whether criteria cannot stand beside it.
     refuses_criteria: bool,
 }
@@ -82,22 +89,9 @@ pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
     let Some(forms) = forms_of(command) else {
         return Ok(());
     };
-    let mut given: Vec<Given<'_>> = Vec::new();
-    for (long, value) in arguments.all_given() {
-        let synonym = SYNONYMS.iter().find(|(other, _)| *other == long);
-        let long = synonym.map_or(long, |(_, name)| *name);
-        if given.iter().all(|one| one.long != long) {
-            given.push(Given { long, value });
-        }
-    }
-    given.retain(|one| forms.knows(one.long));
-    let count = arguments.operands().len() + usize::from(names_its_group(command, arguments));
-    let of_type = |form: &&Form| form.takes_type(&given) || !forms.knows("type");
-    let fitting = forms.all.iter().filter(of_type);
-    let fitting = fitting.filter(|form| form.missing(&given, count).is_empty());
-    // Of equals, the first.
-    let best = fitting.rev().max_by_key(|form| form.fit(&given));
-    let Some(best) = best else {
+    let given = forms.given(arguments);
+    let count = count(command, arguments);
+    let Some(best) = forms.best(&given, count) else {
         let nearest = forms.nearest_lacks(&given, count);
         let syntax = forms
             .only()
@@ -117,16 +111,32 @@ pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
     }
 }
 
+/// The types of volumes that the form takes which a line is, with commas between them, where they
+/// are not all.
+pub(crate) fn volume_types(arguments: &Arguments) -> Option<&'static str> {
+    let command = arguments.command();
+    let forms = forms_of(command)?;
+    let given = forms.given(arguments);
+    forms.best(&given, count(command, arguments))?.types
+}
+
+/// How many names there are.
+fn count(command: &str, arguments: &Arguments) -> usize {
+    arguments.operands().len() + usize::from(names_its_group(command, arguments))
+}
+
 /// Refuses options that a command takes, but not together.
 fn check_rules(command: &str, arguments: &Arguments) -> Result<(), Error> {
-    let is_given = |long| arguments.all_given().any(|(other, _)| other == long);
+    let is_given = |long: &str| arguments.all_given().any(|(other, _)| other == long);
+    let is_broken = |others: &[&str]| others.iter().any(|other| is_given(other));
     let broken = RULES
         .iter()
-        .find(|(of, one, other)| *of == command && is_given(*one) && is_given(*other));
+        .find(|(of, one, others)| *of == command && is_given(one) && is_broken(others));
     match broken {
         None => Ok(()),
-        Some((_, one, other)) => Err(Error::form(format!(
-            "Command does not accept option combination: --{one}  with --{other} "
+        Some((_, one, others)) => Err(Error::form(format!(
+            "Command does not accept option combination: --{one}  with --{} ",
+            others.join(" --")
         ))),
     }
 }
@@ -250,6 +260,29 @@ impl Form {
 }
 
 impl Forms {
+    /// What was given, each option once and by the name that forms have for it.
+    fn given<'a>(&self, arguments: &'a Arguments) -> Vec<Given<'a>> {
+        let mut given: Vec<Given<'_>> = Vec::new();
+        for (long, value) in arguments.all_given() {
+            let synonym = SYNONYMS.iter().find(|(other, _)| *other == long);
+            let long = synonym.map_or(long, |(_, name)| *name);
+            if given.iter().all(|one| one.long != long) {
+                given.push(Given { long, value });
+            }
+        }
+        given.retain(|one| self.knows(one.long));
+        given
+    }
+
+    /// The form that fits best; `None`: a need of each is not met.
+    fn best(&self, given: &[Given<'_>], count: usize) -> Option<&Form> {
+        let of_type = |form: &&Form| form.takes_type(given) || !self.knows("type");
+        let fitting = self.all.iter().filter(of_type);
+        let fitting = fitting.filter(|form| form.missing(given, count).is_empty());
+        // Of equals, the first.
+        fitting.rev().max_by_key(|form| form.fit(given))
+    }
+
     fn knows(&self, long: &str) -> bool {
         let mut choices = self.all.iter().flat_map(Form::choices);
         long == SELECT || choices.any(|choice| choice.long == long)
@@ -322,13 +355,17 @@ fn form(line: &'static str) -> Form {
         let word = word.trim_matches(['(', ')']);
         let name = word.trim_end_matches(']').trim_end_matches("...");
         let is_optional = word.starts_with('[');
+        let (plain, types) = name
+            .split_once('=')
+            .map_or((name, None), |(plain, types)| (plain, Some(types)));
+        form.types = form.types.or(types);
         if name.len() < word.trim_end_matches(']').len() {
             form.more_names = None;
         } else if is_optional {
             form.more_names = form.more_names.map(|more| more + 1);
         }
         if !is_optional {
-            form.names.push(name);
+            form.names.push(plain);
         }
     }
     for word in words() {

@@ -38,6 +38,7 @@ mod values;
 
 pub(crate) use complete::{Shell, completion};
 pub(crate) use error::{Error, Kind};
+pub(crate) use forms::volume_types;
 pub(crate) use help::{overview, text};
 pub(crate) use man::pages;
 pub(crate) use name::{LvName, Target, split_target};

@@ -20,6 +20,9 @@ const FLAGS: &[Flag] = &[
     Flag::value("persistent", "y|n", ""),
     Flag::value("minor", "Number", ""),
     Flag::switch("resync", ""),
+    Flag::switch("mergemirrors", ""),
+    Flag::value("thinpool", "LV", ""),
+    Flag::value("poolmetadata", "LV", ""),
     Flag::value("select", "Criteria", "").short('S'),
     Flag::value("uuid-seed", "String", ""),
 ];
@@ -38,6 +41,7 @@ const fn command(name: &'static str) -> Command {
 
 const CREATE: Command = command("lvcreate");
 const CHANGE: Command = command("lvchange");
+const CONVERT: Command = command("lvconvert");
 const REMOVE: Command = command("lvremove");
 
 fn said(command: &Command, line: &str) -> Option<String> {
@@ -139,4 +143,31 @@ fn the_file_is_read() {
     assert_eq!(create.all[2].more_names, None);
     assert_eq!(create.all[2].names, ["VG"]);
     assert!(forms_of("vgs").is_none());
+}
+
+/// The types that a form takes are those of its volume; where it names none, all.
+#[test]
+fn forms_say_the_types_of_volumes() {
+    let types = |line: &str| {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let arguments = parse(&CONVERT, &words).expect("the line is a form");
+        super::volume_types(&arguments)
+    };
+    assert_eq!(types("--stripes 2 vg/a"), Some("raid"));
+    assert_eq!(types("-s vg/a vg/b"), Some("linear,striped"));
+    assert_eq!(types("--mergemirrors vg @t"), Some("linear,raid"));
+    assert_eq!(types("-m 1 vg/a pv"), None);
+}
+
+/// One option may stand beside none of several others.
+#[test]
+fn options_that_do_not_go_together_are_named() {
+    assert_eq!(
+        said(&CONVERT, "--thinpool vg/a --poolmetadata vg/b --stripes 2"),
+        Some(
+            "Command does not accept option combination: --poolmetadata  with --readahead \
+             --stripesize --stripes "
+                .to_owned()
+        )
+    );
 }

@@ -129,6 +129,15 @@ fn aim(
     let name = arguments.value(&TYPE);
     let to = name.and_then(level);
     let is_plain = now.is_none_or(|now| now.family() == RaidFamily::Raid0);
+    let becomes_array = name.is_none() && count.is_some() && !is_mirror;
+    if becomes_array && log.is_some() && (now.is_some() || makes_arrays(work)) {
+        let below = |count: Count| count.of(copies, "").is_err();
+        if !count.is_some_and(below) {
+            return Err(Error::failed(
+                "--corelog and --mirrorlog are only compatible with mirror devices",
+            ));
+        }
+    }
     Ok(match (name, to) {
         (Some(_), Some(RaidLevel::Raid1)) if is_mirror => Some(Aim::Type(Takeover::Raid1(
             new_region_size(arguments, work)?,
@@ -158,7 +167,7 @@ fn aim(
         }
         (None, _) if now.is_some() && count.is_none() => region_size(arguments)?.map(Aim::Regions),
         (None, _) if now.is_some() => count.map(Aim::Copies),
-        (None, _) if !is_mirror && log.is_none() && makes_arrays(work) => count.map(Aim::Copies),
+        (None, _) if !is_mirror && makes_arrays(work) => count.map(Aim::Copies),
         _ => None,
     })
 }

@@ -9,13 +9,13 @@ use lvm2::plan::logical::{
 };
 
 use super::activation::close;
-use super::arguments::{Choice, ZERO, choice, size};
+use super::arguments::{Choice, ZERO, choice};
+use super::convert_subject::require_store;
 use super::groups::changeable_group;
 use super::lvcreate::SNAPSHOT;
-use super::volumes::{
-    CHUNK_SIZE, TYPE, default_group, missing, path, require_group_name, require_name,
-};
-use super::work::{Work, failed, planned};
+use super::new_snapshot::chunk_size;
+use super::volumes::{TYPE, default_group, path, require_group_name, require_valid_name};
+use super::work::{Work, planned};
 use crate::args::{Arguments, Error, Flag, LvName};
 use crate::attachment::Runtime;
 use crate::commands::detach::require_unused;
@@ -144,14 +144,19 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
     require_group_name(&group)?;
     let scan = work.scan()?;
     let found = changeable_group(&scan, &group, &[])?;
-    if found.model.lv_by_name(&store).is_none() {
-        return Err(failed(&missing(&group, &store)));
-    }
+    let store = LvName {
+        vg: group.clone(),
+        lv: store,
+    };
+    require_store(arguments, work, &store)?;
     if let Some(other) = of_origin.filter(|other| *other != group) {
         return Err(Error::failed(format!(
             "Please use a single volume group name (\"{other}\" or \"{group}\")."
         )));
     }
+    let failed = |error: Error| Error::failed(error.to_string());
+    require_valid_name("Logical volume name", &origin).map_err(failed)?;
+    let chunk_size = chunk_size(arguments).map_err(failed)?;
     let origin = LvName {
         vg: group,
         lv: origin,
@@ -162,12 +167,10 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
             origin.lv, origin.vg
         )));
     }
-    // What is reserved is a part of something, and no store.
-    require_name("Logical volume name", &store)?;
     let join = Join {
         origin: &origin.lv,
-        store: &store,
-        chunk_size: size(arguments, &CHUNK_SIZE, 'k')?.unwrap_or(CHUNK_SIZE_DEFAULT),
+        store: &store.lv,
+        chunk_size: chunk_size.unwrap_or(CHUNK_SIZE_DEFAULT),
         head: match choice(arguments, &ZERO)? {
             Some(Choice::No) => StoreHead::Kept,
             Some(Choice::Yes) | None => StoreHead::Zeroed,
@@ -179,8 +182,8 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         let mut planned = planned(join_snapshot(&found.model, &join, author))?;
         planned.questions.push(Question {
             text: format!(
-                "Do you really want to convert {}/{store}? [y/n]: ",
-                origin.vg
+                "Do you really want to convert {}/{}? [y/n]: ",
+                store.vg, store.lv
             ),
             refusal: "Conversion aborted.".to_owned(),
         });

@@ -145,7 +145,7 @@ pub(super) fn require_no_names(arguments: &Arguments, all: &Flag) -> Result<(), 
 }
 
 /// Whether a group is not meant by "all": those of others, of which some are told.
-fn left_out(group: &FoundVg, of_all: Unnamed) -> Option<String> {
+pub(super) fn left_out(group: &FoundVg, of_all: Unnamed) -> Option<String> {
     let is_exported = group.restrictions.contains(&Restriction::Exported);
     others(group).or_else(|| (is_exported && of_all == Unnamed::All).then(String::new))
 }

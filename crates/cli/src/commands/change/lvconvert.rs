@@ -17,7 +17,9 @@ use super::convert_reshape::{self, MORE_STRIPES};
 use super::convert_snapshot::{
     self, MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, split_off,
 };
-use super::convert_subject::{converted, require_places, require_present, require_types};
+use super::convert_subject::{
+    Subject, is_of_type, require_convertible, require_places, split_words, subjects,
+};
 use super::groups::found_group;
 use super::limits::{new_region_size, region_size};
 use super::lvcreate::{SNAPSHOT, mirror_log, refuse_types, unknown_type};
@@ -25,7 +27,7 @@ use super::merging::{self, BACKGROUND, INTERVAL, merge_and_follow};
 use super::not_done;
 use super::run::run;
 use super::volumes::{
-    ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing,
+    ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing, path,
     places, policy, require_name, type_shown,
 };
 use super::work::{Work, failed, planned};
@@ -227,67 +229,85 @@ impl Count {
     }
 }
 
-/// Converts the volume.
+/// Converts the volumes that are meant.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    if arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS) {
-        return merging::merge(arguments, work);
-    }
     let merges_one = arguments.has(&MERGE_SNAPSHOT) || arguments.has(&not_done::MERGE_THIN);
     if merges_one && arguments.operands().len() > 1 {
         return Err(Error::failed("One LV position arg is required."));
     }
-    let is_split_off = arguments.has(&SPLIT_SNAPSHOT);
-    if joins(arguments) && !is_split_off {
+    if joins(arguments) && !arguments.has(&SPLIT_SNAPSHOT) {
         return join(arguments, work);
     }
-    let (volume, words) = match (arguments.operands(), arguments.value(&not_done::VDO_POOL)) {
-        ([volume, words @ ..], _) => (volume.as_str(), words),
-        ([], Some(pool)) => (pool, [].as_slice()),
-        ([], None) => return Err(Error::usage("Please provide logical volume path.")),
-    };
-    let volume = converted(arguments, work, volume)?;
-    require_present(arguments, work, &volume)?;
+    if arguments.has(&SPLIT)
+        && let Some(name) = arguments.value(&NAME)
+    {
+        let (_, name) = path(name).map_err(Error::usage)?;
+        require_name("Logical volume name", &name)?;
+    }
+    let (named, words) = split_words(arguments)?;
+    let all = subjects(arguments, work, &named)?;
+    for one in &all {
+        match convert_one(arguments, work, one, words) {
+            Err(error) if all.len() > 1 => work.fail_later(&error.to_string()),
+            result => result?,
+        }
+    }
+    Ok(())
+}
+
+/// Converts a volume.
+fn convert_one(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    subject: &Subject,
+    words: &[String],
+) -> Result<(), Error> {
+    let volume = &subject.volume;
+    if !is_of_type(arguments, work, subject)? {
+        return Ok(());
+    }
+    require_convertible(arguments, work, volume)?;
+    if arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS) {
+        return merging::merge(arguments, work, volume);
+    }
     refuse(
         arguments,
         &[not_done::NEW, not_done::SETTINGS, not_done::CONVERSIONS],
     )?;
     refuse_types(arguments)?;
-    require_types(arguments, work, &volume)?;
-    if !arguments.has(&INTEGRITY) {
-        require_places(work, &volume, words)?;
-    }
+    require_places(work, volume, words)?;
     if arguments.has(&MERGE_SNAPSHOT) {
-        return convert_snapshot::merge(work, &volume);
+        return convert_snapshot::merge(work, volume);
     }
-    if is_split_off {
-        return split_off(work, &volume);
+    if arguments.has(&SPLIT_SNAPSHOT) {
+        return split_off(work, volume);
     }
     if arguments.has(&REPAIR) {
-        if is_array(work, &volume)? {
-            return convert_array::repair(arguments, work, &volume, words);
+        if is_array(work, volume)? {
+            return convert_array::repair(arguments, work, volume, words);
         }
-        return repair(arguments, work, &volume);
+        return repair(arguments, work, volume);
     }
     if arguments.has(&REPLACE) {
-        return convert_array::replace(arguments, work, &volume, words);
+        return convert_array::replace(arguments, work, volume, words);
     }
     if arguments.has(&USE_OUTDATED) {
         return Err(Error::usage("--useoutdated belongs to --repair."));
     }
     if arguments.has(&SPLIT) {
-        return split(arguments, work, &volume, words);
+        return split(arguments, work, volume, words);
     }
     if arguments.has(&INTEGRITY) {
-        return checksums::convert(arguments, work, &volume);
+        return checksums::convert(arguments, work, volume);
     }
     checksums::wanted(arguments)?;
-    if convert_reshape::convert(arguments, work, &volume, words)? {
+    if convert_reshape::convert(arguments, work, volume, words)? {
         return Ok(());
     }
-    if convert_array::convert(arguments, work, &volume, words)? {
+    if convert_array::convert(arguments, work, volume, words)? {
         return Ok(());
     }
-    convert(arguments, work, &volume, words)
+    convert(arguments, work, volume, words)
 }
 
 /// Gives a volume another number of copies, or another log.
@@ -301,7 +321,7 @@ fn convert(
     let log = mirror_log(arguments)?;
     let now = present(work, volume)?;
     let region_size = if now.copies == 1 { new } else { asked };
-    let count = count(arguments, now.copies)?;
+    let count = count(arguments)?;
     let legs = count.of(now.copies, &volume.lv)?;
     if now.copies == 1 && arguments.value(&TYPE).is_none() && legs == 1 && log.is_some() {
         return Err(not_permitted(volume, &now.kind));
@@ -369,7 +389,15 @@ pub(super) fn not_permitted(volume: &LvName, kind: &str) -> Error {
 /// `-m`
 pub(super) fn asked_copies(arguments: &Arguments) -> Result<Option<Count>, Error> {
     let number = |text: &str, digits: &str| -> Result<usize, Error> {
-        digits.parse().map_err(|_| invalid(&MIRRORS, text))
+        let number: u64 = digits.parse().map_err(|_| invalid(&MIRRORS, text))?;
+        // What stock reads as a number below zero.
+        let is_below = i32::try_from(number).is_err();
+        match usize::try_from(number) {
+            Ok(number) if !is_below => Ok(number),
+            _ => Err(Error::failed(
+                "Unable to reduce images by specified amount.",
+            )),
+        }
     };
     Ok(match arguments.value(&MIRRORS) {
         None => None,
@@ -382,14 +410,10 @@ pub(super) fn asked_copies(arguments: &Arguments) -> Result<Option<Count>, Error
 }
 
 /// `-m` and `--type`
-fn count(arguments: &Arguments, now: usize) -> Result<Count, Error> {
+fn count(arguments: &Arguments) -> Result<Count, Error> {
     let asked = asked_copies(arguments)?;
     match (arguments.value(&TYPE), asked) {
         (None | Some("mirror"), Some(count)) => Ok(count),
-        (Some("mirror"), None) if now > 1 => Ok(Count::Same),
-        (Some("mirror"), None) => Err(Error::failed(
-            "Conversions to --type mirror require -m/--mirrors",
-        )),
         (Some("linear" | "striped"), None | Some(Count::Exactly(1))) => Ok(Count::Exactly(1)),
         (Some("linear" | "striped"), Some(_)) => {
             Err(Error::usage("Only a mirror has copies: --type mirror."))

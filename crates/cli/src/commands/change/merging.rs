@@ -18,10 +18,10 @@ use lvm2::model::{LvId, Relations, SnapshotState};
 use lvm2::plan::logical::array_of;
 
 use super::arguments::interval;
-use super::groups::permitted;
+use super::convert_array::find;
 use super::lvconvert::MERGE_MIRRORS;
 use super::run::run;
-use super::volumes::{chosen, named_volumes};
+use super::volumes::named_volumes;
 use super::work::{Work, failed};
 use super::{convert_array, convert_snapshot};
 use crate::args::{Arguments, Error, Flag, LvName, flags};
@@ -71,41 +71,30 @@ pub(super) fn merge_and_follow(arguments: &Arguments, session: &mut Session) -> 
     Ok(())
 }
 
-/// `--merge`, `--mergemirrors`: each volume that is named goes back into what it came from.
-pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let volumes = chosen(arguments, work)?;
+/// `--merge`, `--mergemirrors`: the volume goes back into what it came from.
+pub(super) fn merge(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    volume: &LvName,
+) -> Result<(), Error> {
     let scan = work.scan()?;
-    let mut refused: Vec<&str> = Vec::new();
-    for one in &volumes {
-        if refused.contains(&one.group.as_str()) {
-            continue;
-        }
-        let (found, id) = one.find(&scan).map_err(|error| failed(&error))?;
-        if let Err(error) = permitted(found, &[]) {
-            refused.push(&one.group);
-            work.fail_later(&error.to_string());
-            continue;
-        }
-        let model = &found.model;
-        let volume = LvName {
-            vg: one.group.clone(),
-            lv: one.name.clone(),
-        };
-        let merged = if array_of(model, id).is_some() {
-            convert_array::merge(work, &volume)
-        } else if Relations::of(model).is_cow(id) && !arguments.has(&MERGE_MIRRORS) {
-            convert_snapshot::merge(work, &volume)
-        } else {
-            Err(Error::failed(format!(
-                "{}/{} cannot be merged because --trackchanges was not used.",
-                one.group, one.name
-            )))
-        };
-        if let Err(error) = merged {
-            work.fail_later(&error.to_string());
-        }
+    let (found, id) = find(&scan, volume).map_err(|error| failed(&error))?;
+    let (model, relations) = (&found.model, Relations::of(&found.model));
+    if array_of(model, id).is_some() && relations.is_visible(model, id) {
+        return convert_array::merge(work, volume);
     }
-    Ok(())
+    if relations.is_cow(id) && !arguments.has(&MERGE_MIRRORS) {
+        return convert_snapshot::merge(work, volume);
+    }
+    let name = format!("{}/{}", volume.vg, volume.lv);
+    let lv = model.lv(id);
+    Err(Error::failed(match lv.segments.first() {
+        Some(first) if first.type_name() == "thin" => {
+            format!("{name} is not a mergeable logical volume.")
+        }
+        _ if !lv.is_writable() => format!("Unable to merge non-raid image {name}."),
+        _ => format!("{name} cannot be merged because --trackchanges was not used."),
+    }))
 }
 
 /// The snapshots among the volumes that the operands name.

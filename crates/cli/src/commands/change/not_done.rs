@@ -16,6 +16,7 @@ pub(super) const MERGE_THIN: Flag = Flag::switch("mergethin", THIN);
 pub(super) const CACHE_POOL: Flag = Flag::value("cachepool", "LV", CACHES);
 pub(super) const VDO_POOL: Flag = Flag::value("vdopool", "LV", VDO);
 pub(super) const CACHE_VOLUME: Flag = Flag::value("cachevol", "LV", CACHES);
+pub(super) const POOL_METADATA: Flag = Flag::value("poolmetadata", "LV", POOLS);
 pub(super) const CACHE_DEVICE: Flag = Flag::value("cachedevice", "PV", CACHES);
 const CACHE_SETTINGS: Flag = Flag::value("cachesettings", "String", CACHES);
 const VDO_SETTINGS: Flag = Flag::value("vdosettings", "String", VDO);
@@ -57,7 +58,7 @@ pub(super) const CONVERSIONS: &[Flag] = &[
     Flag::value("originname", "LV", THIN),
     Flag::switch("splitcache", CACHES),
     Flag::switch("uncache", CACHES),
-    Flag::value("poolmetadata", "LV", POOLS),
+    POOL_METADATA,
     Flag::switch("swapmetadata", POOLS),
     Flag::value("readahead", "auto|none|Number", POOLS).short('r'),
     Flag::value("metadataprofile", "String", POOLS),

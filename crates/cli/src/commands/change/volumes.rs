@@ -391,7 +391,8 @@ fn of_word(
     }
 }
 
-fn one_of(group: &FoundVg, id: LvId) -> Chosen {
+/// A volume of a group.
+pub(super) fn one_of(group: &FoundVg, id: LvId) -> Chosen {
     let lv = group.model.lv(id);
     Chosen {
         group: group.name.clone(),
@@ -401,7 +402,7 @@ fn one_of(group: &FoundVg, id: LvId) -> Chosen {
 }
 
 /// The volumes of a group that people see.
-fn volumes(group: &FoundVg, is_wanted: impl Fn(LvId) -> bool) -> Vec<Chosen> {
+pub(super) fn volumes(group: &FoundVg, is_wanted: impl Fn(LvId) -> bool) -> Vec<Chosen> {
     let relations = Relations::of(&group.model);
     let ids = group.model.lvs().map(|(id, _)| id);
     ids.filter(|id| relations.is_visible(&group.model, *id) && is_wanted(*id))
@@ -410,13 +411,16 @@ fn volumes(group: &FoundVg, is_wanted: impl Fn(LvId) -> bool) -> Vec<Chosen> {
 }
 
 fn tagged(scan: &Scan, tag: &str) -> Vec<Chosen> {
+    let groups = scan.groups.iter();
+    groups.flat_map(|group| with_tag(group, tag)).collect()
+}
+
+/// The volumes of a group with a tag; all where it has the tag itself.
+pub(super) fn with_tag(group: &FoundVg, tag: &str) -> Vec<Chosen> {
     let has = |tags: &[String]| tags.iter().any(|own| own == tag);
-    let of_group = |group: &FoundVg| {
-        let model = &group.model;
-        let whole = has(&model.tags);
-        volumes(group, |id| whole || has(&model.lv(id).tags))
-    };
-    scan.groups.iter().flat_map(of_group).collect()
+    let model = &group.model;
+    let whole = has(&model.tags);
+    volumes(group, |id| whole || has(&model.lv(id).tags))
 }
 
 /// The one volume that a word names: `vg/lv`, or `lv` where the environment names a group.
