@@ -141,12 +141,18 @@ fn check_rules(command: &str, arguments: &Arguments) -> Result<(), Error> {
     }
 }
 
-/// Whether `--name VG/LV` stands for the group of `lvcreate`.
+/// Whether `--name VG/LV` stands for the group of `lvcreate`, or a pool that is named so and gets a
+/// size, or a volume of one.
 fn names_its_group(command: &str, arguments: &Arguments) -> bool {
-    let mut given = arguments.given();
+    let names = |options: &[&str]| {
+        let mut given = arguments.given();
+        given.any(|(long, value)| options.contains(&long) && value.contains('/'))
+    };
+    let sizes = ["size", "extents", "virtualsize"];
+    let is_sized = arguments.given().any(|(long, _)| sizes.contains(&long));
     command == "lvcreate"
         && arguments.operands().is_empty()
-        && given.any(|(long, value)| long == "name" && value.contains('/'))
+        && (names(&["name"]) || is_sized && names(&["thinpool", "cachepool", "vdopool"]))
 }
 
 impl Choice {

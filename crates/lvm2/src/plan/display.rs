@@ -26,8 +26,10 @@ pub fn display_size(size: Sectors) -> String {
     for (name, unit) in UNITS {
         let unit = u128::from(unit);
         if bytes >= unit {
-            // To the nearest hundredth, in whole numbers.
-            let hundredths = (bytes * 200 + unit) / (unit * 2);
+            // To the nearest hundredth, in whole numbers; from the middle to the even one.
+            let (whole, rest) = (bytes * 100 / unit, bytes * 100 % unit * 2);
+            let is_up = rest > unit || rest == unit && whole % 2 == 1;
+            let hundredths = whole + u128::from(is_up);
             let is_more = hundredths * unit > bytes * 100;
             let sign = if is_more { "<" } else { "" };
             return format!("{sign}{}.{:02} {name}", hundredths / 100, hundredths % 100);

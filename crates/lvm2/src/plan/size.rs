@@ -338,7 +338,8 @@ pub fn rounding(size: &SizeArgument, extent_size: Sectors) -> Option<Message> {
         return None;
     };
     let mut messages = Vec::new();
-    whole_extents(bytes, extent_size, &mut messages).ok()?;
+    // What is too large is rounded all the same before that is said.
+    let _ = whole_extents(bytes, extent_size, &mut messages);
     messages.pop()
 }
 
@@ -351,12 +352,21 @@ fn whole_extents(
     let bytes = extent_bytes(extent_size)?;
     let extents = Extents(size.0.div_ceil(bytes));
     if !size.0.is_multiple_of(bytes) {
-        bounded(extents)?;
         let rounded = extents.to_sectors(extent_size).unwrap_or_default();
         messages.push(Message::note(format!(
             "Rounding up size to full physical extent {}",
             display_size(rounded)
         )));
+    }
+    if extents.0 > EXTENTS_MAX {
+        let most = Extents(EXTENTS_MAX).to_sectors(extent_size);
+        let context = format!(
+            "Volume too large ({}) for extent size {}. Upper limit is less than {}.",
+            display_size(size.whole_sectors()),
+            display_size(extent_size),
+            display_size(most.unwrap_or_default())
+        );
+        return Err(Error::new(Kind::Limit, context));
     }
     Ok(extents)
 }

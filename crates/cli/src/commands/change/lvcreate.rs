@@ -310,9 +310,9 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         return Ok(());
     };
     not_made::require_options(arguments)?;
+    not_made::require_pool_options(arguments)?;
     not_done::require_names(arguments)?;
     let group = not_made::group(arguments)?;
-    not_made::require_pool_options(arguments)?;
     require_nonzero(arguments)?;
     not_made::require_pool(arguments)?;
     size(arguments, Signs::New)?;
@@ -321,6 +321,7 @@ fn refuse_not_done(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         default_stripe_size(work)?;
     }
     require_redundant(arguments, None)?;
+    not_made::require_chunks(arguments)?;
     not_done::require_settings(arguments)?;
     if let Some(group) = group {
         require_group(&group, work)?;
@@ -383,9 +384,12 @@ pub(super) fn operand(word: &str) -> Result<String, Error> {
 
 /// What the volume is made of.
 fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
-    let mut stripes = asked_stripes(arguments, work)?;
     let mirrors: Option<usize> = number(arguments, &MIRRORS)?;
     let copies = mirrors.filter(|copies| *copies > 0);
+    if makes_raid1(arguments, work) {
+        require_no_log(arguments)?;
+    }
+    let mut stripes = asked_stripes(arguments, work)?;
     let array = match (arguments.value(&TYPE), copies) {
         (Some(name), _) => level(name),
         (None, Some(_)) if !makes_arrays(work) => None,
@@ -408,10 +412,13 @@ fn kind(arguments: &Arguments, work: &mut Work<'_>) -> Result<NewKind, Error> {
         }
         return kind;
     }
+    if mirrors == Some(0) {
+        require_no_log(arguments)?;
+    }
     for flag in [&MIN_RATE, &MAX_RATE, &INTEGRITY] {
         if arguments.has(flag) {
             return Err(Error::usage(format!(
-                "Command does not accept option: --{}.",
+                "--{} is supported only with raids.",
                 flag.long
             )));
         }
@@ -582,7 +589,7 @@ fn require_stripes(stripes: Stripes) -> Result<(), Error> {
     if !(1..=STRIPES_MAX).contains(&stripes.count) {
         return Err(Error::usage(format!(
             "Number of stripes ({}) must be between 1 and {STRIPES_MAX}.",
-            stripes.count
+            shown(stripes.count)
         )));
     }
     match stripes.size {
@@ -591,6 +598,11 @@ fn require_stripes(stripes: Stripes) -> Result<(), Error> {
         )),
         _ => Ok(()),
     }
+}
+
+/// A number as stock shows one that is too large for it: in 32 bits, of which one is a sign.
+fn shown(count: usize) -> i32 {
+    u32::try_from(count).unwrap_or(u32::MAX).cast_signed()
 }
 
 /// Whether there are volumes of this type which we do not make.

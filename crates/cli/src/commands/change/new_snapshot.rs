@@ -6,9 +6,10 @@ use lvm2::plan::logical::CHUNK_SIZE_DEFAULT;
 use super::arguments::{ZERO, size};
 use super::lvcreate::{NAME, SNAPSHOT, WIPE};
 use super::volumes::{
-    CHUNK_SIZE, NO_SYNC, TYPE, default_group, path, require_group_name, require_name,
+    self, CHUNK_SIZE, NO_SYNC, Signs, TYPE, default_group, path, require_group_name, require_name,
     require_valid_name,
 };
+use super::zeros::require_nonzero;
 use crate::args::{Arguments, Error};
 
 /// A snapshot that is asked for.
@@ -37,6 +38,8 @@ pub(super) fn wanted(arguments: &Arguments) -> Result<Option<Wanted>, Error> {
         }
     }
     let (group, origin, name) = names(arguments)?;
+    require_nonzero(arguments)?;
+    volumes::size(arguments, Signs::New)?;
     let chunk_size = chunk_size(arguments)?;
     Ok(Some(Wanted {
         group,

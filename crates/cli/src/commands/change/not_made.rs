@@ -2,28 +2,38 @@
 //! made here, but a line that stock would not make either is refused in stock's words and order.
 //!
 //! ```text
-//!   options of the type ─▸ names ─▸ options of caches ─▸ zeros ─▸ the name of a pool ─▸ (sizes)
+//!   options of the type ─▸ names ─▸ zeros ─▸ the name of a pool ─▸ sizes ─▸ stripes ─▸ chunks
 //! ```
 
+use lvm2::Sectors;
+use lvm2::plan::display_size;
+
+use super::arguments::{ZERO, size};
 use super::lvcreate::{NAME, operand};
 use super::not_done::{CACHE_DEVICE, CACHE_POOL, CACHE_VOLUME, THIN_POOL, VDO_POOL};
-use super::volumes::{EXTENTS, SIZE, TYPE, default_group, path, require_valid_name};
-use crate::args::{Arguments, Error};
+use super::volumes::{CHUNK_SIZE, EXTENTS, SIZE, TYPE, default_group, path, require_valid_name};
+use crate::args::{Arguments, Error, Target, split_target};
 
 /// Options, by the type that does not take them, and what stock calls it.
 const UNSUPPORTED: &[(&str, &[&str], &str)] = &[
     (
         "cache-pool",
-        &["nosync", "stripes", "stripesize"],
+        &["nosync", "stripes", "stripesize", "major", "minor", "zero"],
         "cache pools",
     ),
     ("cache", &["nosync"], "cache"),
-    ("thin-pool", &["nosync", "thin"], "thin pools"),
+    (
+        "thin-pool",
+        &["errorwhenfull", "nosync", "thin", "major", "minor"],
+        "thin pools",
+    ),
     ("thin", &["nosync"], "thins"),
     ("vdo", &["nosync"], "VDOs"),
 ];
 /// Options of caches that have a pool.
-const OF_CACHES: &[&str] = &["cachemetadataformat", "cachemode", "cachepolicy"];
+const OF_CACHES: &[&str] = &["cachemode", "cachemetadataformat", "cachepolicy"];
+/// The largest chunk of a pool.
+const CHUNK_MAX: Sectors = Sectors(1 << 21);
 
 /// The type of what would be made.
 fn kind(arguments: &Arguments) -> &str {
@@ -33,6 +43,14 @@ fn kind(arguments: &Arguments) -> &str {
         None if has("cache") || has("cachepool") => "cache",
         None if has("vdo") || has("vdopool") => "vdo",
         None => "thin",
+    }
+}
+
+/// The same, where a pool alone is no thin volume.
+fn made(arguments: &Arguments) -> &str {
+    match kind(arguments) {
+        "thin" if !arguments.has_long("virtualsize") => "thin-pool",
+        kind => kind,
     }
 }
 
@@ -51,12 +69,16 @@ enum Operand {
     Pool,
 }
 
+/// Whether a size is said, which a pool gets.
+fn is_sized(arguments: &Arguments) -> bool {
+    arguments.has(&SIZE) || arguments.has(&EXTENTS)
+}
+
 fn operand_kind(arguments: &Arguments) -> Operand {
-    let is_sized = arguments.has(&SIZE) || arguments.has(&EXTENTS);
     let is_virtual = arguments.has_long("virtualsize");
     match kind(arguments) {
-        "thin" if !is_sized && !is_virtual => Operand::Origin,
-        "thin" if is_virtual => Operand::Pool,
+        "thin" if !is_sized(arguments) && !is_virtual => Operand::Origin,
+        "thin" | "thin-pool" | "vdo" => Operand::Pool,
         "cache"
             if ![&CACHE_POOL, &CACHE_VOLUME, &CACHE_DEVICE]
                 .into_iter()
@@ -85,29 +107,65 @@ pub(super) fn require_options(arguments: &Arguments) -> Result<(), Error> {
 
 /// Refuses what only caches with a pool take.
 pub(super) fn require_pool_options(arguments: &Arguments) -> Result<(), Error> {
-    let is_pooled = !arguments.has(&CACHE_VOLUME) && !arguments.has(&CACHE_DEVICE);
-    if is_pooled || kind(arguments) != "cache" {
+    let kind = kind(arguments);
+    if kind == "thin" && !is_sized(arguments) && arguments.has(&ZERO) {
+        let what = "--zero is supported only with thin pool creation.";
+        return Err(Error::usage(what));
+    }
+    if is_pooled(arguments) || kind != "cache" {
         return Ok(());
     }
-    if arguments.has_long("chunksize") {
-        return Err(Error::usage(
-            "--chunksize is supported only with pools and snapshots.",
+    if let Some(long) = OF_CACHES.iter().find(|long| arguments.has_long(long)) {
+        return Err(Error::usage(format!(
+            "--{long} is supported only with cache."
+        )));
+    }
+    if arguments.has(&CHUNK_SIZE) {
+        let what = "--chunksize is supported only with pools and snapshots.";
+        return Err(Error::usage(what));
+    }
+    Ok(())
+}
+
+/// Whether a cache would have a pool, and not a volume or a device.
+fn is_pooled(arguments: &Arguments) -> bool {
+    !arguments.has(&CACHE_VOLUME) && !arguments.has(&CACHE_DEVICE)
+}
+
+/// Refuses chunks that a pool cannot have, of which all that is wrong is said.
+pub(super) fn require_chunks(arguments: &Arguments) -> Result<(), Error> {
+    let (what, unit) = match kind(arguments) {
+        "thin" | "thin-pool" => ("Thin pool", Sectors(128)),
+        "cache" | "cache-pool" if is_pooled(arguments) => ("Cache", Sectors(64)),
+        _ => return Ok(()),
+    };
+    let Some(chunk) = size(arguments, &CHUNK_SIZE, 'k')? else {
+        return Ok(());
+    };
+    let [shown, least, most] = [chunk, unit, CHUNK_MAX].map(display_size);
+    let mut wrong = Vec::new();
+    if !(unit..=CHUNK_MAX).contains(&chunk) {
+        wrong.push(format!(
+            "{what} chunk size {shown} is not in the range {least} to {most}."
         ));
     }
-    match OF_CACHES.iter().find(|long| arguments.has_long(long)) {
-        None => Ok(()),
-        Some(long) => Err(Error::usage(format!(
-            "--{long} is supported only with cache."
-        ))),
+    if chunk.0 % unit.0 != 0 {
+        wrong.push(format!(
+            "{what} chunk size {shown} must be a multiple of {least}."
+        ));
     }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage(wrong.join("\n")))
 }
 
 /// Refuses a thin volume whose pool has no name.
 pub(super) fn require_pool(arguments: &Arguments) -> Result<(), Error> {
-    let is_sized = arguments.has(&SIZE) || arguments.has(&EXTENTS);
     let word = arguments.operands().first().map_or("", String::as_str);
     let is_named = arguments.has(&THIN_POOL) || path(word).is_ok_and(|(group, _)| group.is_some());
-    if operand_kind(arguments) == Operand::Pool && !is_sized && !is_named {
+    let is_thin = operand_kind(arguments) == Operand::Pool && !is_sized(arguments);
+    if is_thin && !is_named {
         return Err(Error::usage("Please specify name of existing pool."));
     }
     Ok(())
@@ -137,13 +195,14 @@ fn of_operand(
     (pool, of_pool): (Option<&str>, Option<String>),
 ) -> Result<Option<String>, Error> {
     let kind = operand_kind(arguments);
-    if kind == Operand::Group || kind == Operand::Pool && !word.contains('/') {
-        let group = operand(word)?;
+    let is_alone = matches!(split_target(word), Target::Vg(_) | Target::Tag(_));
+    if kind == Operand::Group || kind == Operand::Pool && is_alone {
+        let plain = word.strip_prefix("/dev/").unwrap_or(word);
         return match of_pool {
-            Some(other) if other != group => Err(Error::usage(format!(
-                "Inconsistent volume group names given: \"{other}\" and \"{group}\""
+            Some(other) if other != plain && !plain.contains('/') => Err(Error::usage(format!(
+                "Inconsistent volume group names given: \"{other}\" and \"{plain}\""
             ))),
-            _ => Ok(Some(group)),
+            _ => operand(word).map(Some),
         };
     }
     let (group, name) = path(word).map_err(Error::usage)?;
@@ -152,18 +211,23 @@ fn of_operand(
             "Creation of cached volume and cache pool in one command is not yet supported.",
         ));
     }
+    if let (Some(one), Some(other)) = (&group, &of_pool)
+        && one != other
+    {
+        return Err(other_group(one, other));
+    }
     if name.is_empty() {
         return Err(Error::usage("Logical volume name \"\" is invalid."));
     }
     require_valid_name("Logical volume name", &name)?;
     match (&group, &of_pool) {
-        (Some(one), Some(other)) if one != other => Err(other_group(one, other)),
         (None, None) if kind == Operand::Origin => Err(Error::usage(
             "The origin name should include the volume group.",
         )),
         _ => match pool.map(|pool| pool.rsplit('/').next().unwrap_or_default()) {
             Some(pool) if kind == Operand::Pool && pool != name => Err(Error::usage(format!(
-                "Ambiguous thin name specified, {name} and {pool}."
+                "Ambiguous {} name specified, {name} and {pool}.",
+                made(arguments)
             ))),
             _ => Ok(group),
         },

@@ -15,6 +15,8 @@ fn sizes_are_shown_as_stock_does() {
         (520192, "254.00 MiB"),
         (10477568, "<5.00 GiB"),
         (2585, "1.26 MiB"),
+        (2304, "1.12 MiB"),
+        (2816, "<1.38 MiB"),
     ];
     for (sectors, shown) in cases {
         assert_eq!(display_size(Sectors(sectors)), shown);

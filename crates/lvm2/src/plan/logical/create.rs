@@ -21,7 +21,7 @@ use crate::model::{
 };
 use crate::plan::allocate::{Request, allocate};
 use crate::plan::author::Author;
-use crate::plan::change::{Before, Change};
+use crate::plan::change::{Before, Change, Message};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, wrong};
 use crate::plan::places::{FreeSpace, Places};
@@ -274,6 +274,14 @@ pub(super) fn new_size(
     if let (NewKind::Mirror(options, _), Exactness::AtMost) = (new.kind, size.exactness) {
         size.extents = leave_log(&draft.vg, options, size.extents, shape, space.total());
     }
+    let pvs = space.places().len();
+    if stripes.0 > pvs && shape.copies > 0 && policy(&draft.vg, new) != AllocationPolicy::Anywhere {
+        let context = format!(
+            "Number of stripes ({}) must not exceed number of physical volumes ({pvs})",
+            stripes.0
+        );
+        return Err(no_room(&draft.messages, &context));
+    }
     let needed = size.extents.0.saturating_mul(shape.copies);
     // Those of disks from which nothing may be taken are free, too; that there are too few of the
     // others is the allocator's to say.
@@ -283,17 +291,17 @@ pub(super) fn new_size(
             "Volume group \"{}\" has insufficient free space ({} extents): {needed} required.",
             draft.vg.name, all.0
         );
-        return Err(Error::new(Kind::Space, context));
-    }
-    let pvs = space.places().len();
-    if stripes.0 > pvs && shape.copies > 0 && policy(&draft.vg, new) != AllocationPolicy::Anywhere {
-        let context = format!(
-            "Number of stripes ({}) must not exceed number of physical volumes ({pvs})",
-            stripes.0
-        );
-        return Err(Error::new(Kind::Space, context));
+        return Err(no_room(&draft.messages, &context));
     }
     Ok(size)
+}
+
+/// The refusal of a size, behind what was said of its stripes.
+fn no_room(messages: &[Message], context: &str) -> Error {
+    let mut said = messages.iter().map(|message| message.text.as_str());
+    let said = said.rfind(|text| text.starts_with("Rounding size "));
+    let lines: Vec<&str> = said.into_iter().chain([context]).collect();
+    Error::new(Kind::Space, lines.join("\n"))
 }
 
 /// As many extents as leave room for the log, where a mirror is to take all that is free.
