@@ -101,8 +101,6 @@ pub fn validate_tag(tag: &str) -> Result<()> {
         "it is empty"
     } else if tag.len() > TAG_LEN_MAX {
         "it is longer than 1024 bytes"
-    } else if tag.starts_with('-') {
-        "it begins with a hyphen"
     } else if !tag.chars().all(is_tag_letter) {
         "letters, digits and . _ + - / = ! : & # are allowed"
     } else {

@@ -63,8 +63,13 @@ fn visibility(checker: &mut Checker<'_>, id: LvId, lv: &LogicalVolume) {
     let is_visible = lv.flags.has(LvFlag::Visible);
     let remedy = "find out what it was a part of before it is removed";
     match checker.relations.role(checker.vg, id) {
-        // An origin that exists only for its snapshot is hidden.
-        Role::Whole if !is_visible && !checker.relations.is_origin(id) => {
+        // An origin that exists only for its snapshot is hidden, and what a segment refers to whose
+        // type is not known is not known, either.
+        Role::Whole
+            if !is_visible
+                && !checker.relations.is_origin(id)
+                && checker.vg.unknown_types().is_empty() =>
+        {
             checker.lv_warning(id, "it is hidden, and belongs to no other volume", remedy);
         }
         Role::Spare if is_visible => checker.lv_error(id, "it is kept for repairs, and visible"),

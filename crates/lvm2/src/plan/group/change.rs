@@ -62,6 +62,9 @@ pub fn change_group(
 ) -> Result<Change> {
     let mut draft = Draft::begin(vg)?;
     for change in changes {
+        if let Some(what) = of_resizeable(*change) {
+            require_resizeable_to(vg, what)?;
+        }
         match change {
             GroupAttribute::NewUuid => {
                 mark_replacing(&mut draft.vg, Origin::of(vg));
@@ -80,6 +83,26 @@ pub fn change_group(
         commit_unmarked(&mut change, author)?;
     }
     Ok(change)
+}
+
+/// What only a group has changed whose physical volumes may come and go, in stock's words.
+fn of_resizeable(change: GroupAttribute<'_>) -> Option<&'static str> {
+    match change {
+        GroupAttribute::MaxLv(_) => Some("MaxLogicalVolume"),
+        GroupAttribute::MaxPv(_) => Some("MaxPhysicalVolumes"),
+        GroupAttribute::ExtentSize(_) => Some("PE size"),
+        _ => None,
+    }
+}
+
+fn require_resizeable_to(vg: &VolumeGroup, what: &str) -> Result<()> {
+    if vg.flags.has(VgFlag::Resizeable) {
+        return Ok(());
+    }
+    Err(refused(format!(
+        "Volume group \"{}\" must be resizeable to change {what}",
+        vg.name
+    )))
 }
 
 fn apply(vg: &mut VolumeGroup, change: GroupAttribute<'_>) -> Result<()> {

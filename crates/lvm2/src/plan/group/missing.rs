@@ -246,9 +246,13 @@ fn give_up(draft: &mut Draft, gone: &BTreeSet<PvId>) -> Result<()> {
 /// What stock says before it removes what is empty, and leaves the rest.
 const EMPTY_GO: &str = "Proceeding to remove empty missing PVs.";
 
-fn needs_repair(vg: &VolumeGroup, lv: LvId) -> String {
-    let name = vg.lv(lv).name();
-    format!("Partial LV {name} needs to be repaired or removed.")
+/// What is said of the volumes that lost extents, also through their parts.
+fn needing_repair(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Vec<String> {
+    let is_partial = |id: LvId| !pvs_below(vg, id).is_disjoint(gone);
+    vg.lvs()
+        .filter(|(id, _)| is_partial(*id))
+        .map(|(_, lv)| format!("Partial LV {} needs to be repaired or removed.", lv.name()))
+        .collect()
 }
 
 /// Takes out the physical volumes on which nothing stands any more, and calls the others missing.
@@ -264,7 +268,7 @@ fn leave(draft: &mut Draft, gone: &BTreeSet<PvId>, missing: &BTreeSet<PvId>) -> 
     if !left.is_empty() && free.is_empty() && freed_nothing(draft) {
         let what = still_partial(&draft.vg);
         let short = || format!("There are still partial LVs in VG {}.", draft.vg.name);
-        let mut lines: Vec<String> = left.iter().map(|lv| needs_repair(&draft.vg, *lv)).collect();
+        let mut lines = needing_repair(&draft.vg, &held);
         lines.push(EMPTY_GO.to_owned());
         let warnings = lines.iter().map(|line| format!("WARNING: {line}\n"));
         let warnings: String = warnings.collect();
@@ -273,8 +277,7 @@ fn leave(draft: &mut Draft, gone: &BTreeSet<PvId>, missing: &BTreeSet<PvId>) -> 
     if !left.is_empty() {
         draft.warn(EMPTY_GO);
     }
-    for lv in &left {
-        let warning = needs_repair(&draft.vg, *lv);
+    for warning in needing_repair(&draft.vg, &held) {
         draft.warn(warning);
     }
     for pv in free {

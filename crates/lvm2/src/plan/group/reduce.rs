@@ -43,7 +43,14 @@ pub fn reduce_group(
         ));
         release(&mut draft, *pv);
     }
-    keep_areas(&mut draft, areas)?;
+    keep_areas(&mut draft, areas).map_err(|error| match pvs.last() {
+        None => error,
+        Some(last) => refused(format!(
+            "Cannot remove final metadata area on \"{}\" from \"{}\"",
+            pv_name(vg, *last),
+            vg.name
+        )),
+    })?;
     draft.finish(author)
 }
 

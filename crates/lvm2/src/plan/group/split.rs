@@ -155,7 +155,8 @@ fn target(
             new.max_lv = asked.max_lv.unwrap_or(vg.max_lv);
             new.max_pv = asked.max_pv.unwrap_or(vg.max_pv);
             new.allocation = asked.allocation.unwrap_or(vg.allocation);
-            new.metadata_copies = asked.copies.map(MetadataCopies::number);
+            let copies = asked.copies.unwrap_or(MetadataCopies::Unmanaged);
+            new.metadata_copies = Some(copies.number());
             new.system_id.clone_from(&vg.system_id);
             Ok((new, "New"))
         }

@@ -123,7 +123,10 @@ fn a_group_shrinks_to_what_is_in_use() {
         "Can't remove final physical volume \"/dev/sd2\" from volume group \"vg\""
     );
     let none = by_author(|author| reduce_group(&vg, &ids[..1], &areas_of(&vg)[..1], author));
-    none.expect_err("the metadata would be gone");
+    assert_eq!(
+        none.expect_err("the metadata would be gone").context,
+        "Cannot remove final metadata area on \"/dev/sd0\" from \"vg\""
+    );
 }
 
 #[test]
@@ -156,6 +159,12 @@ fn properties_change() {
     assert_eq!(
         error.expect_err("it is fixed").context,
         "Volume group vg is not resizeable."
+    );
+    assert_eq!(
+        set(&fixed, GroupAttribute::MaxLv(9))
+            .expect_err("it is fixed")
+            .context,
+        "Volume group \"vg\" must be resizeable to change MaxLogicalVolume"
     );
     let other = done(set(&vg, GroupAttribute::NewUuid));
     assert_ne!(other.uuid, vg.uuid);
