@@ -212,7 +212,8 @@ impl<'a> Session<'a> {
             let mut read = |uuid, range| find(&mut disks.pvs, uuid).ok()?.read(range).ok();
             let wipes = ask_for_wipes(&planned.change, &mut read, self.prompt)?;
             self.ask_for_devices(new)?;
-            for group in &groups {
+            // Where nothing is written, there is nothing to go back to.
+            for group in groups.iter().filter(|_| planned.writes()) {
                 self.archive(&group.model, request);
             }
             self.tell_updates(&scan, &planned);
@@ -277,7 +278,9 @@ impl<'a> Session<'a> {
         }
         if planned.writes() {
             for group in groups {
-                permit_write(group, &request.tolerated)?;
+                // What a plan warns of stands before why it is not carried out.
+                permit_write(group, &request.tolerated)
+                    .inspect_err(|_| self.tell(&planned, Level::Warning))?;
             }
         }
         require_none(scan, groups, &planned.change)?;
@@ -378,6 +381,13 @@ impl<'a> Session<'a> {
             if message.level == level {
                 self.prompt.tell(message);
             }
+        }
+    }
+
+    /// Tells which areas get a text after they have missed others.
+    fn tell_updates(&mut self, scan: &Scan, planned: &Planned) {
+        for message in updates(scan, &planned.change) {
+            self.prompt.tell(&message);
         }
     }
 

@@ -8,14 +8,17 @@ use crate::scan::{AreaContent, FoundArea, FoundVg, Scan};
 pub(super) fn updates(scan: &Scan, change: &Change) -> Vec<Message> {
     let mut messages = Vec::new();
     for change in &change.groups {
-        let GroupChange::Commit(new) = change else {
-            continue;
+        let (new, seqno) = match change {
+            GroupChange::Commit(new) => (new, new.seqno),
+            // Stock removes the volumes first, which is a text of its own.
+            GroupChange::Erase(old) if old.lv_count() > 0 => (old, old.seqno + 1),
+            GroupChange::Erase(_) => continue,
         };
         if let Some(found) = scan.groups_of_uuid(new.uuid).next() {
             let text = |device: &str| {
                 let text = format!(
-                    "updating old metadata to {} on {device} for VG {}.",
-                    new.seqno, new.name
+                    "updating old metadata to {seqno} on {device} for VG {}.",
+                    new.name
                 );
                 Message::warning(text)
             };
