@@ -45,7 +45,7 @@ const WITHOUT_REPORT: &[&str] = &[
 ];
 
 /// Those of them that look at groups alone, and leave them there.
-const OF_GROUPS: &[&str] = &["vgck", "vgexport", "vgimport", "vgscan"];
+const OF_GROUPS: &[&str] = &["vgck", "vgexport", "vgimport", "vgremove", "vgscan"];
 
 /// The end of a command without `--logonly`: its log, which is empty, where it is asked for in JSON
 /// and the line was understood.
@@ -62,8 +62,8 @@ pub(super) fn end(
     let is_begun = match &outcome {
         Ok(()) => true,
         Err(error) => match error.kind() {
-            // Stock's has looked at the physical volume by then.
-            ErrorKind::Usage => command == "pvmove",
+            // Stock's has begun with it by then.
+            ErrorKind::Usage => ["pvmove", "vgcfgbackup"].contains(&command),
             ErrorKind::Syntax | ErrorKind::Form | ErrorKind::Ended(_) => false,
             _ => true,
         },

@@ -9,7 +9,7 @@ use lvm2::model::{LvId, PvId};
 use super::Session;
 use super::report::{Plan, Subject};
 use super::selected::{self, Chosen, Groups, Named};
-use crate::args::{Arguments, Error, flags};
+use crate::args::{Arguments, Error, Kind, flags};
 use crate::output::{Group, PvSegment, Row, View};
 
 type Push<'p> = dyn FnMut(Row<'_>) -> io::Result<()> + 'p;
@@ -26,7 +26,16 @@ pub(super) fn report(
         _ => None,
     };
     match names {
-        Some(names) => selected::require_names(arguments, names)?,
+        Some(names) => {
+            let wrong = selected::require_names(arguments, names).err();
+            if let Some(wrong) = wrong {
+                // As in stock, whose report has begun by then.
+                if wrong.kind() == Kind::Usage {
+                    plan.print(session, |_| Ok(()))?;
+                }
+                return Err(wrong);
+            }
+        }
         None => selected::require_tags(arguments)?,
     }
     // The process ends behind its report, and memory with it: taking apart what was found, piece

@@ -13,7 +13,8 @@ use ashlar::host::{Config, DeviceSource, Host};
 use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
-use super::warnings::Interest;
+use super::dispatch::is_called_as_lvm2;
+use super::warnings::{Interest, group_behind};
 use crate::args::{Arguments, Command, Error, flags, from_settings, settings};
 use crate::output::fields::{LogEntry, LogKind, LogObject};
 use crate::output::records::{Weight, record};
@@ -131,7 +132,12 @@ impl Session {
         let added = settings::add(&mut config, arguments);
         let complaints = config.complaints();
         for complaint in &complaints {
-            if self.told.insert(complaint.clone()) {
+            if !self.told.insert(complaint.clone()) {
+                continue;
+            }
+            if is_called_as_lvm2() {
+                self.error(complaint);
+            } else {
                 self.tell(complaint);
             }
         }
@@ -354,9 +360,12 @@ impl Session {
             let is_server = finding
                 .device
                 .is_some_and(|index| scan.device(index).location.path().is_none());
+            let object =
+                std::mem::replace(&mut self.object, log_object(scan, finding, self.command));
             for text in lines {
                 self.tell_of(finding, (is_server, interest.is_loud()), &text);
             }
+            self.object = object;
         }
     }
 
@@ -391,6 +400,23 @@ impl Session {
         } else {
             Ok(())
         }
+    }
+}
+
+/// What a finding is about in a command's log: the group that it is seen in, or none of the objects
+/// that the command reports.
+fn log_object(scan: &Scan, finding: &Finding, command: &str) -> LogObject {
+    let group = group_behind(finding).and_then(|uuid| scan.group(uuid));
+    let kind = match command {
+        "lvs" if group.is_none() => "lv",
+        "pvs" if group.is_none() => "pv",
+        _ => "vg",
+    };
+    LogObject {
+        kind,
+        name: group.map_or_else(String::new, |group| group.name.clone()),
+        id: group.map_or_else(String::new, |group| group.uuid.to_string()),
+        ..LogObject::default()
     }
 }
 

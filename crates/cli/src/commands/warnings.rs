@@ -113,6 +113,17 @@ const OF_PVS: [&str; 6] = [
     "pvscan",
 ];
 
+/// Commands whose first operands, so many, are names of groups, and no tags.
+const OF_NAMES: [(&str, usize); 5] = [
+    ("vgextend", 1),
+    ("vgmerge", usize::MAX),
+    ("vgreduce", 1),
+    ("vgrename", 1),
+    ("vgsplit", 2),
+];
+/// Commands of groups whose operands may be volumes or devices all the same.
+const OF_OTHERS: [&str; 1] = ["vgimportclone"];
+
 /// What a command wants to know of what was found.
 #[derive(Debug, Clone)]
 pub(super) struct Interest {
@@ -120,6 +131,10 @@ pub(super) struct Interest {
     operands: Vec<String>,
     is_verbose: bool,
     is_in_lvm2: bool,
+    /// Whether it looks into groups.
+    has_groups: bool,
+    /// Whether it looks into those of other hosts, too.
+    has_foreign: bool,
 }
 
 impl Interest {
@@ -129,9 +144,33 @@ impl Interest {
         Self {
             command,
             operands: arguments.operands().to_vec(),
+            has_foreign: arguments.has_long(flags::FOREIGN.long),
+            has_groups: !OF_DEVICES.contains(&command),
             is_verbose: arguments.has(&flags::VERBOSE),
             is_in_lvm2: config.flag("ashlar/lvm2_words", is_called_as_lvm2()),
         }
+    }
+
+    /// From now on it wants to know nothing that stands in the metadata of groups.
+    pub(super) fn leave_groups(&mut self) {
+        self.has_groups = false;
+    }
+
+    /// Whether a group is meant by an operand; `None` where operands are more than groups.
+    fn names(&self, name: &str, uuid: &str) -> Option<bool> {
+        let only = OF_NAMES
+            .iter()
+            .find(|(command, _)| *command == self.command);
+        if only.is_none() && (!self.command.starts_with("vg") || OF_OTHERS.contains(&self.command))
+        {
+            return None;
+        }
+        let count = only.map_or(usize::MAX, |(_, count)| *count);
+        Some(self.operands.iter().take(count).any(|operand| {
+            let word = operand.trim_start_matches('/');
+            let word = word.strip_prefix("dev/").unwrap_or(word);
+            word == name || word == uuid || (only.is_none() && word.starts_with('@'))
+        }))
     }
 
     /// Whether a command that is to be quiet says something all the same: LVM2 does, with `-q`.
@@ -148,13 +187,16 @@ impl Interest {
     pub(super) fn said<'s>(&self, scan: &'s Scan) -> Vec<(&'s Finding, Vec<String>)> {
         let mut all = said(scan, self);
         all.retain(|(finding, _)| concerns(scan, finding, self));
+        // As in stock, which says once what another host may have in use.
+        if self.has_foreign && self.is_in_lvm2 {
+            all.retain(|(finding, _)| !is_missing(finding) || finding.in_lvm2.is_some());
+        }
         all
     }
 }
 
-/// Whether what is found is of interest to a command that names groups: what another group lacks is
-/// not. Of tags, and of commands that name devices, it is not known which groups are meant.
-fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
+/// The group in whose metadata something is found, if it is seen there alone.
+pub(super) fn group_behind(finding: &Finding) -> Option<Uuid> {
     let is_of_group = matches!(
         finding.kind,
         FindingKind::MissingPv
@@ -165,12 +207,18 @@ fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
             | FindingKind::UnknownType
             | FindingKind::UsedFlag
     );
-    let Some(group) = finding.group.filter(|_| is_of_group) else {
+    finding.group.filter(|_| is_of_group)
+}
+
+/// Whether what is found is of interest to a command that names groups: what another group lacks is
+/// not. Of tags, and of commands that name devices, it is not known which groups are meant.
+fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
+    let Some(group) = group_behind(finding) else {
         // Stock looks at what is of no group where all physical volumes are asked for.
         let is_lonely = finding.kind == FindingKind::UsedFlag && interest.is_in_lvm2;
         return !is_lonely || interest.asks_for_pvs();
     };
-    if OF_DEVICES.contains(&interest.command) {
+    if !interest.has_groups {
         return false;
     }
     if interest.operands.is_empty() || interest.asks_for_pvs() {
@@ -197,7 +245,10 @@ fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
                 || is_on(operand)
         })
     };
-    groups.any(|found| is_named(&found.name))
+    groups.any(|found| {
+        let named = interest.names(&found.name, &uuid);
+        named.unwrap_or_else(|| is_named(&found.name))
+    })
 }
 
 fn is_missing(finding: &Finding) -> bool {

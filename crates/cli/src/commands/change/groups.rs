@@ -51,9 +51,13 @@ pub(super) fn named(
     if !is_shown && scan.groups.is_empty() {
         return Ok(names);
     }
-    let criteria = match asked(arguments, About::Groups, work)? {
-        Asked::Criteria(criteria) => criteria,
-        Asked::Operands | Asked::Help => return Ok(Vec::new()),
+    let criteria = match asked(arguments, About::Groups, work) {
+        Ok(Asked::Criteria(criteria)) => criteria,
+        Ok(Asked::Operands | Asked::Help) => return Ok(Vec::new()),
+        Err(error) => {
+            work.look_into_no_group();
+            return Err(error);
+        }
     };
     let mut all: Vec<String> = Vec::new();
     all.extend(names.extract_if(.., |name| !is_met(name)));
@@ -97,18 +101,20 @@ fn operands(
             names.push(name.to_owned());
         }
     };
+    for operand in operands.iter().filter(|operand| !is_tag(operand)) {
+        require_group(operand)?;
+    }
     // As in stock, names are only looked for among the groups that there are, where tags stand
     // beside them.
     let are_sought = operands.iter().any(|operand| operand.starts_with('@'));
     for operand in operands {
         match operand.strip_prefix('@') {
             None => {
-                let name = require_group(operand)?;
+                let name = plain(operand);
                 if !are_sought || work.scan()?.groups_named(name).next().is_some() {
                     push(name);
                 }
             }
-            Some("") => return Err(Error::usage(format!("Skipping invalid tag: {operand}"))),
             Some(tag) => {
                 let scan = work.scan()?;
                 tell_others(&scan, work);
@@ -253,9 +259,17 @@ pub(super) fn plain(name: &str) -> &str {
     name.strip_prefix("/dev/").unwrap_or(name)
 }
 
+/// Whether a word stands for the groups that have a tag.
+fn is_tag(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('@')
+}
+
 /// The same, of a word that may be the name of a group but not of a volume.
 fn require_group(word: &str) -> Result<&str, Error> {
     let name = plain(word);
+    if word == "@" {
+        return Err(Error::usage(format!("Skipping invalid tag: {word}")));
+    }
     if name.contains('/') {
         return Err(Error::usage(format!("Invalid volume group name {name}.")));
     }
@@ -270,6 +284,19 @@ pub(super) fn require_new_name(name: &str) -> Result<(), String> {
             "{why}\nNew volume group name \"{name}\" is invalid."
         )),
     }
+}
+
+/// Fails where the folder of devices has something of this name: the volumes of a new group could
+/// not have theirs.
+pub(super) fn require_free_path(name: &str, work: &Work<'_>) -> Result<(), String> {
+    let path = work
+        .nodes_dir()
+        .map_err(|error| error.to_string())?
+        .join(name);
+    if path.exists() {
+        return Err(format!("{}: already exists in filesystem", path.display()));
+    }
+    Ok(())
 }
 
 /// Does the same for each group; where one fails, goes on with the next, and fails at the end.

@@ -8,6 +8,7 @@ use ashlar::scan::{Duplicate, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::Uuid;
 use lvm2::model::name::wrongness;
+use lvm2::model::{SegmentType, VolumeGroup};
 use lvm2::plan::group::{Insistence, restore_group};
 
 use super::arguments::{CHANGE, FORCE, FS, METADATA_TYPE};
@@ -100,6 +101,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&LIST) {
         return list(&name, file.as_deref(), work);
     }
+    let exists = work.scan()?.groups_named(&name).next().is_some();
     let file = file.unwrap_or_else(|| work.host().config.backup_dir().join(&name));
     let backup = read(&file).map_err(|error| {
         let file = file.display();
@@ -118,19 +120,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     } else {
         Insistence::None
     };
-    let exists = work.scan()?.groups_named(&name).next().is_some();
-    let request = if exists {
-        work.request_of(&[&name])
+    warn_of_unknown(&backup, work);
+    let groups = if exists {
+        vec![name.clone()]
     } else {
-        Request {
-            new_group: Some(name.clone()),
-            ..work.request()
-        }
+        Vec::new()
     };
     let request = Request {
         changes_pvs: true,
         tolerated: TOLERATED.to_vec(),
-        ..request
+        new_group: (!exists).then(|| name.clone()),
+        ..work.request_of(&groups)
     };
     let sysfs = work.host().sysfs.clone();
     let restored = work.change(&request, |scan, author| {
@@ -147,6 +147,20 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     });
     restored.map_err(|error| Error::failed(format!("{error}\nRestore failed.")))?;
     Ok(())
+}
+
+/// Warns of the types of segments in a file that are not known here.
+fn warn_of_unknown(vg: &VolumeGroup, work: &mut Work<'_>) {
+    let segments = vg.lvs().flat_map(|(_, lv)| &lv.segments);
+    let unknown: BTreeSet<&str> = segments
+        .filter_map(|segment| match &segment.kind {
+            SegmentType::Unknown(unknown) => Some(unknown.type_name.as_str()),
+            _ => None,
+        })
+        .collect();
+    for name in unknown {
+        work.warn(&format!("Unrecognised segment type {name}"));
+    }
 }
 
 /// The physical volumes that a restored group may use: those of no other group.
@@ -233,6 +247,7 @@ fn describe(file: &Path, work: &mut Work<'_>) -> Result<(), Error> {
     }
     let vg = read(file);
     let vg = vg.map_err(|error| Error::failed(format!("{error}\nUnable to read archive file.")))?;
+    warn_of_unknown(&vg, work);
     let time = vg.header.creation_time;
     let time = time.and_then(|time| spoken(&Values::default().time(time)));
     let description = printable(vg.header.description.as_deref().unwrap_or_default());

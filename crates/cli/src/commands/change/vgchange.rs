@@ -301,6 +301,12 @@ fn attributes(arguments: &Arguments) -> Result<Vec<GroupAttribute<'_>>, Error> {
             Choice::No => Resizing::Forbidden,
         }));
     }
+    if let Some(wanted) = choice(arguments, &AUTOACTIVATION)? {
+        all.push(GroupAttribute::Autoactivation(match wanted {
+            Choice::Yes => Autoactivation::Yes,
+            Choice::No => Autoactivation::No,
+        }));
+    }
     let removed = tags(arguments, &DEL_TAG)?;
     all.extend(removed.into_iter().map(GroupAttribute::RemoveTag));
     let added = tags(arguments, &ADD_TAG)?;
@@ -315,11 +321,5 @@ fn attributes(arguments: &Arguments) -> Result<Vec<GroupAttribute<'_>>, Error> {
         all.push(GroupAttribute::Allocation(Some(policy)));
     }
     all.extend(copies(arguments)?.map(GroupAttribute::Copies));
-    if let Some(wanted) = choice(arguments, &AUTOACTIVATION)? {
-        all.push(GroupAttribute::Autoactivation(match wanted {
-            Choice::Yes => Autoactivation::Yes,
-            Choice::No => Autoactivation::No,
-        }));
-    }
     Ok(all)
 }

@@ -19,7 +19,7 @@ use super::arguments::{
     ADD_TAG, ALLOC, CHANGE, Choice, FORCE, NEW_PV, choice, invalid, new_pv, number, size, tags,
 };
 use super::finder::{Finder, NOT_LISTED};
-use super::groups::{plain, require_new_name};
+use super::groups::{plain, require_free_path, require_new_name};
 use super::profiles::{METADATA_PROFILE, profile};
 use super::pvcreate::{label, permit, tells_group};
 use super::run::run;
@@ -130,9 +130,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (copies, autoactivation) = asked;
     let (max_lv, max_pv) = (number(arguments, &MAX_LV)?, number(arguments, &MAX_PV)?);
     let profile = profile(arguments);
-    refuse_shared(arguments)?;
     let system_id = new_system_id(arguments, work)?;
+    refuse_shared(arguments)?;
     require_new_name(name).map_err(Error::usage)?;
+    require_free_path(name, work).map_err(Error::usage)?;
     if arguments.value(&ALLOC) == Some("inherit") {
         let what = "Volume Group allocation policy cannot inherit from anything";
         return Err(Error::usage(what));
@@ -218,17 +219,13 @@ fn new_system_id(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<St
 
 /// Refuses groups of a lock manager, in stock's words.
 fn refuse_shared(arguments: &Arguments) -> Result<(), Error> {
-    let why = if arguments.has(&CLUSTERED) {
-        "The clustered option is deprecated, see --shared."
-    } else if arguments.has(&SHARED) {
-        "Using a shared lock type requires lvmlockd (lvm.conf use_lvmlockd.)"
-    } else if arguments
-        .value(&LOCK_TYPE)
-        .is_some_and(|kind| kind != "none")
-    {
-        "Using a shared lock type requires lvmlockd."
-    } else {
-        return Ok(());
+    let is_shared = arguments.has(&SHARED);
+    let why = match arguments.value(&LOCK_TYPE) {
+        _ if arguments.has(&CLUSTERED) => "The clustered option is deprecated, see --shared.",
+        Some("none") if is_shared => "The --shared option requires lock type sanlock, dlm or idm.",
+        None | Some("none") if !is_shared => return Ok(()),
+        None => "Using a shared lock type requires lvmlockd (lvm.conf use_lvmlockd.)",
+        Some(_) => "Using a shared lock type requires lvmlockd.",
     };
     Err(Error::usage(why))
 }
@@ -331,11 +328,14 @@ pub(super) fn require_joinable(
         }
         return Err(Failure::new(Kind::NotFound, lines.join("\n")));
     }
+    let pvs = names
+        .iter()
+        .filter_map(|name| Some((name, finder.pv(scan, name).ok()?)));
+    let (doubled, unique): (Vec<_>, Vec<_>) =
+        pvs.partition(|(_, pv)| scan.pv(*pv).duplicate != Duplicate::Unique);
     let mut refusals = Vec::new();
-    for name in names {
-        let Ok(pv) = finder.pv(scan, name) else {
-            continue;
-        };
+    // Of what is on several devices alone it is said.
+    for (name, pv) in if doubled.is_empty() { unique } else { doubled } {
         let found = scan.pv(pv);
         let is_taken = found.duplicate == Duplicate::Unique && tells_group(found) && force != 2;
         match free_member(scan, pv) {

@@ -70,7 +70,13 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         ..work.request_of(&[group])
     };
     let mixes_blocks = mixes_blocks(work);
-    let made = work.change(&request, |scan, author| {
+    // What is wrong with a device is said before anything of the group.
+    let joinable = require_joinable(&*work.scan()?, &finder, devices, force);
+    joinable.map_err(|error| {
+        work.look_into_no_group();
+        failed(&error)
+    })?;
+    work.change(&request, |scan, author| {
         let found = scan.find_group(group)?;
         let joining = joining(scan, &finder, devices, (&new_pv, force), author)?;
         if !mixes_blocks {
@@ -84,14 +90,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             listed: joining.listed,
             ..planned(change)?
         })
-    });
-    // What is wrong with a device is said before what is wrong with a group.
-    made.map_err(|error| {
-        let refused = work.scan().ok().and_then(|scan| {
-            let joinable = require_joinable(&scan, &work.finder(), devices, force);
-            joinable.err()
-        });
-        refused.map_or(error, |refused| failed(&refused))
     })?;
     Ok(())
 }

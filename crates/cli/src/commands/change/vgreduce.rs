@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ashlar::activate::current_images;
 use ashlar::apply::{Planned, Request, Tolerated, area_states};
-use ashlar::scan::{FoundVg, Scan};
+use ashlar::scan::{FoundVg, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::{PvFlag, PvId};
 use lvm2::plan::group::{PartialVolumes, reduce_group, remove_missing, still_partial};
@@ -14,7 +14,7 @@ use super::arguments::{CHANGE, FORCE};
 use super::finder::Finder;
 use super::groups::{changeable_group, others, plain};
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
-use super::pvresize::changeable;
+use super::pvresize::{changeable, skipped_cluster};
 use super::run::run;
 use super::work::{Work, not_processed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -86,16 +86,19 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
         is_there
     });
-    if let Some(why) = scan.find_group(group).ok().and_then(others)
-        && arguments.has(&ALL)
-    {
-        work.error(&why);
+    let found = scan.find_group(group).ok().filter(|_| arguments.has(&ALL));
+    if let Some(why) = found.and_then(|found| others(found).or_else(|| skipped(found))) {
+        if !why.is_empty() {
+            work.error(&why);
+        }
         return Ok(());
     }
     if let Err(why) = require_one(&scan, group) {
-        work.fail_later(&why);
+        if !why.is_empty() {
+            work.fail_later(&why);
+        }
         for name in &devices {
-            work.error(&out_of(group, name, &scan, &finder));
+            work.fail_later(&out_of(group, name, &scan, &finder));
         }
         return Ok(());
     }
@@ -134,12 +137,25 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 /// Fails where a group is not there or cannot be changed; of several of its name stock finds none.
 fn require_one(scan: &Scan, group: &str) -> Result<(), String> {
     let found = scan.find_group(group);
-    if found.is_err_and(|error| error.kind() == Kind::Ambiguous) {
+    if matches!(&found, Err(error) if error.kind() == Kind::Ambiguous) {
         let second = not_processed(group);
         return Err(format!("Volume group \"{group}\" not found\n{second}"));
     }
     let changeable = changeable_group(scan, group, &[]);
-    changeable.map(drop).map_err(|why| why.to_string())
+    let skipped = found.ok().and_then(skipped);
+    changeable
+        .map(drop)
+        .map_err(|why| skipped.unwrap_or_else(|| why.to_string()))
+}
+
+/// What is said of a group that stock goes by, which may be nothing.
+fn skipped(found: &FoundVg) -> Option<String> {
+    let mut restrictions = found.restrictions.iter();
+    restrictions.find_map(|restriction| match restriction {
+        Restriction::Clustered => Some(skipped_cluster(&found.name)),
+        Restriction::Exported => Some(String::new()),
+        _ => None,
+    })
 }
 
 /// Why a device is not taken out of a group.

@@ -4,7 +4,7 @@ use ashlar::apply::{Request, Tolerated};
 use lvm2::plan::group::rename_group;
 
 use super::arguments::{CHANGE, FORCE};
-use super::groups::{plain, require_new_name};
+use super::groups::{plain, require_free_path, require_new_name};
 use super::run::run;
 use super::work::{Work, inactive, planned};
 use crate::args::{Arguments, Command, Error, Example, flags};
@@ -26,17 +26,17 @@ pub(super) const COMMAND: Command = Command {
 /// What stock makes of names has room for `/dev/`, the name, a slash and an end.
 const LENGTH_MAX: usize = 128 - "/dev/".len() - 2;
 
-/// What is wrong with the names, whatever groups there are.
-fn wrong(old: &str, new: &str) -> Option<String> {
+/// What is wrong with the names, whatever groups there are. `is_taken` says why something else may
+/// have the new one.
+fn wrong(old: &str, new: &str, is_taken: impl FnOnce() -> Option<String>) -> Option<String> {
     if new.len() > LENGTH_MAX {
         return Some(format!(
             "New volume group path exceeds maximum length of {LENGTH_MAX}!"
         ));
     }
-    match require_new_name(new) {
-        Err(why) => Some(why),
-        Ok(()) => (old == new).then(|| "Old and new volume group names must differ".to_owned()),
-    }
+    let differ = || (old == new).then(|| "Old and new volume group names must differ".to_owned());
+    let wrong = require_new_name(new).err();
+    wrong.or_else(is_taken).or_else(differ)
 }
 
 /// Renames it.
@@ -52,7 +52,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             return Err(Error::lacking(arguments.command(), what));
         }
     };
-    if let Some(why) = wrong(old, new) {
+    let is_taken = || require_free_path(new, work).err();
+    if let Some(why) = wrong(old, new, is_taken) {
         // Before anything is looked at, so that there is no report either.
         work.error(&why);
         return Err(Error::unbegun());

@@ -6,7 +6,7 @@ use lvm2::model::name::wrongness;
 use lvm2::plan::group::{NewGroupSettings, SplitInto, SplitOff, merge_groups, split_group};
 
 use super::arguments::{ALLOC, CHANGE, METADATA_TYPE, POOL_SPARE, number};
-use super::groups::{members, plain};
+use super::groups::{members, plain, require_free_path};
 use super::run::run;
 use super::vgcreate::{COPIES, MAX_LV, MAX_PV, allocation, copies};
 use super::work::{Work, failed, missing, planned};
@@ -80,11 +80,9 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         )));
     }
     if wrongness(to).is_some() {
+        work.scan()?;
+        work.look_into_no_group();
         return Err(Error::failed(format!("Invalid vg name {to}.")));
-    }
-    if arguments.value(&ALLOC) == Some("inherit") {
-        let what = "Volume Group allocation policy cannot inherit from anything";
-        return Err(Error::usage(what));
     }
     let mut request = Request {
         changes_pvs: true,
@@ -93,7 +91,12 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
     let scan = work.scan_for(&request)?;
     let exists = scan.groups_named(to).next().is_some();
     require_read(&scan, &[to, from][usize::from(!exists)..], to)?;
+    if arguments.value(&ALLOC) == Some("inherit") {
+        let what = "Volume Group allocation policy cannot inherit from anything";
+        return Err(Error::usage(what));
+    }
     if !exists {
+        require_free_path(to, work).map_err(Error::usage)?;
         request.new_group = request.groups.pop();
     } else if NEW_GROUP.iter().any(|flag| arguments.has(flag)) {
         return Err(Error::failed(format!(
@@ -160,11 +163,15 @@ pub(super) fn merge(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
                 "Duplicate volume group name \"{from}\""
             )));
         }
+        // As in stock, they are looked at in the order of their names.
+        let names = [to.min(from), to.max(from)];
         let request = Request {
             changes_pvs: true,
-            // As in stock, they are looked at in the order of their names.
-            ..work.request_of(&[to.min(from), to.max(from)])
+            ..work.request_of(&names)
         };
+        if work.scan()?.groups_named(names[0]).next().is_none() {
+            work.look_into_no_group();
+        }
         work.change(&request, |scan, author| {
             let (to, from) = (scan.find_group(to)?, scan.find_group(from)?);
             planned(merge_groups(&to.model, &from.model, author))

@@ -191,6 +191,14 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Of what is wrong with disks nothing is told that stands in the metadata of groups: the
+    /// command ends before it has looked into one.
+    pub(super) fn look_into_no_group(&mut self) {
+        if let Some(interest) = &mut self.warnings.interest {
+            interest.leave_groups();
+        }
+    }
+
     /// Tells what was found wrong in the last look.
     pub(super) fn tell_found(&mut self) {
         let untold = self.look.untold().filter(|_| self.delegated.is_none());

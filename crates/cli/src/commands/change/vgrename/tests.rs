@@ -17,7 +17,7 @@ fn names_are_refused_in_order() {
         ("a b", "vg", None),
         ("vg", &long[1..], None),
     ] {
-        let why = wrong(old, new);
+        let why = wrong(old, new, || None);
         let is_said = match (&why, said) {
             (Some(why), Some(said)) => why.ends_with(said),
             (why, said) => why.is_none() && said.is_none(),
