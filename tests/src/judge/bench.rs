@@ -170,10 +170,16 @@ impl Bench {
         self.loops[disk].path().display().to_string()
     }
 
-    fn word(&self, word: &str) -> String {
-        match word.strip_prefix('@').map(str::parse) {
-            Some(Ok(disk)) => self.node(disk),
-            _ => word.to_owned(),
+    /// A word of a line, where `@2` is the node of the third disk.
+    pub(super) fn word(&self, word: &str) -> String {
+        let is_digit = |c: char| c.is_ascii_digit();
+        let Some(rest) = word.strip_prefix('@') else {
+            return word.to_owned();
+        };
+        let ranges = rest.trim_start_matches(is_digit);
+        match rest[..rest.len() - ranges.len()].parse() {
+            Ok(disk) => self.node(disk) + ranges,
+            Err(_) => word.to_owned(),
         }
     }
 

@@ -40,7 +40,8 @@ pub struct Campaign {
     pub only: Option<String>,
     /// The line of this number only, with all that both sides did.
     pub at: Option<u64>,
-    /// This line only, in each state that is asked for, with all that both sides did.
+    /// This line only, in each state that is asked for, with all that both sides did. `@2` is the
+    /// third disk there, `@files` the folder of files.
     pub line: Option<String>,
     /// Lines from these states only, with commas between them.
     pub state: Option<String>,
@@ -157,7 +158,8 @@ impl Campaign {
     ) {
         let mut random = Random::new(self.seed, case.number);
         let words = if let Some(line) = &self.line {
-            line.split(' ').map(str::to_owned).collect()
+            let line = line.replace("@files", &state.names.folder);
+            line.split(' ').map(|word| bench.word(word)).collect()
         } else {
             let usage = &usages[&case.command];
             line(&case.command, usage, &state.names, &mut random)
