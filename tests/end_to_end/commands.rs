@@ -206,6 +206,22 @@ fn physical_volumes_are_changed_as_by_stock() {
         "pvchange --addtag x {2}",
         &["Can't change tag on Physical Volume {2}"],
     );
+    // Only of what is a physical volume already it is asked whether it is to be smaller.
+    twins.both("pvremove {2}");
+    twins.both("pvcreate --setphysicalvolumesize 40m {2}");
+    twins.refused(
+        "pvcreate --setphysicalvolumesize 32m {2}",
+        &["WARNING: {2}: device size 64.00 MiB does not match requested size 32.00 MiB."],
+    );
+    twins.refused(
+        "pvchange -S (pv_size>1 -xn {2}",
+        &["Failed to find physical volume \"{2}\"."],
+    );
+    twins.refused(
+        "pvcreate --uuid x --labelsector 9 {2}",
+        &["--restorefile is required with --uuid"],
+    );
+    twins.both("pvresize {2}");
     twins.refused(
         "pvcreate {0}/nothing",
         &["No device found for {0}/nothing."],
@@ -252,6 +268,8 @@ fn physical_volumes_are_changed_as_by_stock() {
     twins.both("pvchange -u {1}");
     twins.both("pvchange --metadataignore y {1}");
     twins.judged();
+    twins.refused("pvmove {0}:1-x", &["Physical extent parsing error at x."]);
+    twins.refused("pvmove @ {0}", &["Skipping invalid tag ."]);
     twins.refused(
         "pvchange --metadataignore y {0}",
         &[

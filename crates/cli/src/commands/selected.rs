@@ -396,19 +396,22 @@ pub(super) fn devices<'a>(
         count_devices(view, &everything, session);
         return everything;
     }
-    let mut named = Vec::new();
+    let mut is_meant = vec![false; everything.len()];
     session.log_object(LogObject {
         kind: "pv",
         ..LogObject::default()
     });
     let mut unfound = Vec::new();
     for word in arguments.operands() {
-        let before = named.len();
         let device = view.scan.find_device(word, None);
-        let is_it = |chosen: &&Chosen<'_>| is_named(view, chosen, word, device);
-        let is_shown = |chosen: &&Chosen<'_>| !matches!(chosen, Chosen::Device(_));
-        named.extend(everything.iter().filter(is_it).filter(is_shown));
-        if named.len() > before || word.starts_with('@') {
+        let mut is_there = false;
+        for (chosen, is_meant) in everything.iter().zip(&mut is_meant) {
+            let is_shown = !matches!(chosen, Chosen::Device(_));
+            let is_it = is_shown && is_named(view, chosen, word, device);
+            is_there |= is_it;
+            *is_meant |= is_it;
+        }
+        if is_there || word.starts_with('@') {
             continue;
         }
         let content = device.map(|device| &view.scan.device(device).content);
@@ -424,6 +427,10 @@ pub(super) fn devices<'a>(
             (None, None) => session.fail_later(&not_there(word, arguments)),
         }
     }
+    // As in stock, each once, and in their own order.
+    let mut meant = is_meant.into_iter();
+    let mut named = everything;
+    named.retain(|_| meant.next() == Some(true));
     count_devices(view, &named, session);
     for word in unfound {
         session.fail_later(&format!("Failed to find physical volume \"{word}\"."));

@@ -173,6 +173,11 @@ impl Interest {
         }))
     }
 
+    /// The same of a command that goes through all groups, whatever it names.
+    pub(super) fn in_all_groups(&mut self) {
+        self.operands.clear();
+    }
+
     /// Whether a command that is to be quiet says something all the same: LVM2 does, with `-q`.
     pub(super) fn is_loud(&self) -> bool {
         self.is_in_lvm2
@@ -185,6 +190,10 @@ impl Interest {
 
     /// The lines that are said of each finding that it wants to know.
     pub(super) fn said<'s>(&self, scan: &'s Scan) -> Vec<(&'s Finding, Vec<String>)> {
+        // LVM2's looks at no disk but the one that it is about.
+        if self.is_in_lvm2 && self.command == "pvck" {
+            return Vec::new();
+        }
         let mut all = said(scan, self);
         all.retain(|(finding, _)| concerns(scan, finding, self));
         // As in stock, which says once what another host may have in use.

@@ -281,14 +281,10 @@ impl FreeSpace {
 /// The ways to cut an argument into a device and ranges, the longest name first: the name of a
 /// device may contain colons, and may even end like a range.
 fn splits(argument: &str) -> impl Iterator<Item = (&str, &str)> {
-    let is_range = |text: &str| {
-        let is_part = |byte: u8| byte.is_ascii_digit() || b"-:+".contains(&byte);
-        text.bytes().all(is_part)
-    };
     let cut = argument
         .rmatch_indices(':')
         .map(|(at, _)| (&argument[..at], &argument[at + 1..]))
-        .filter(move |(name, text)| !name.is_empty() && is_range(text));
+        .filter(|(name, _)| !name.is_empty());
     core::iter::once((argument, "")).chain(cut)
 }
 
@@ -309,9 +305,9 @@ fn parse_range(text: &str, last: Extents) -> Result<ExtentRange> {
             return Ok(default);
         }
         digits.parse().map(Extents).map_err(|_| {
-            wrong(format!(
-                "PE range error: {text:?} is not a range of extents"
-            ))
+            let rest = text.find(digits).map_or(text, |at| &text[at..]);
+            let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            wrong(format!("Physical extent parsing error at {rest}."))
         })
     };
     let (start, end) = if let Some((start, length)) = text.split_once('+') {

@@ -9,7 +9,7 @@ use lvm2::plan::{Author, Change, HeaderEdit, Message};
 
 use super::arguments::{ADD_TAG, CHANGE, Choice, DEL_TAG, FORCE, METADATA_IGNORE, choice, tags};
 use super::groups::{require_no_names, tell_unchangeable};
-use super::pvresize::{changeable, gone, header, out_of_reach, request};
+use super::pvresize::{changeable, gone, header, is_unchosen, out_of_reach, request};
 use super::run::run;
 use super::selection::{About, Asked, SELECT, asked};
 use super::work::{Lists, Work, planned};
@@ -79,6 +79,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 continue;
             }
         };
+        if is_unchosen(&scan, index) {
+            continue;
+        }
         if let Some(group) = out_of_reach(&scan, scan.pv(index)) {
             meant.push(group);
             if !arguments.operands().is_empty() {
@@ -97,7 +100,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             Ok(planned)
         });
         if let Err(error) = changed {
-            work.fail_later(&error.to_string());
+            let name = &scan.device(scan.pv(index).device).name;
+            work.fail_later(&format!("{error}\nPhysical volume {name} not changed"));
             is_changed = false;
         }
         if is_changed {
@@ -123,10 +127,14 @@ fn tell_counts(work: &mut Work<'_>, done: usize, left: usize) {
 /// The names of the physical volumes that are meant; `None`: the fields were asked for.
 fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<Vec<String>>, Error> {
     let mut names = arguments.operands().to_vec();
-    let criteria = match asked(arguments, About::Pvs, work)? {
-        Asked::Operands => None,
-        Asked::Criteria(criteria) => Some(criteria),
-        Asked::Help => return Ok(None),
+    let criteria = match asked(arguments, About::Pvs, work) {
+        Ok(Asked::Operands) => None,
+        Ok(Asked::Criteria(criteria)) => Some(criteria),
+        Ok(Asked::Help) => return Ok(None),
+        Err(why) => {
+            tell_unchosen(&why, &names, work)?;
+            return Ok(None);
+        }
     };
     if names.is_empty() && !arguments.has(&ALL) && criteria.is_none() {
         let what = "Please give a physical volume path, or -a.";
@@ -150,6 +158,17 @@ fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<Vec<Strin
     Ok(Some(names))
 }
 
+/// Says that criteria are wrong: then none that is named meets them.
+fn tell_unchosen(why: &Error, names: &[String], work: &mut Work<'_>) -> Result<(), Error> {
+    let (scan, finder) = (work.scan()?, work.finder());
+    work.fail_later(&why.to_string());
+    for name in names.iter().filter(|name| !name.starts_with('@')) {
+        work.fail_later(&finder.lack(&scan, name));
+    }
+    tell_counts(work, 0, 0);
+    Ok(())
+}
+
 /// Fails where a physical volume belongs to a group that is not to be seen, or went on without it:
 /// what is changed here would not be changed there.
 fn require_known(scan: &Scan, pv: &FoundPv, force: usize) -> ashlar::Result<()> {
@@ -168,8 +187,7 @@ fn require_known(scan: &Scan, pv: &FoundPv, force: usize) -> ashlar::Result<()> 
         }
         None => return Ok(()),
     };
-    let what =
-        format!("{why}\nCan't change PV '{name}' without -ff.\nPhysical volume {name} not changed");
+    let what = format!("{why}\nCan't change PV '{name}' without -ff.");
     Err(Failure::new(Kind::Refused, what))
 }
 
@@ -215,10 +233,7 @@ fn plan(
     };
     let id = group.model.pv_by_uuid(&pv.uuid).ok_or_else(|| gone(name))?;
     let areas = area_states(scan, group);
-    planned(change_pv(&group.model, id, attributes, &areas, author)).map_err(|error| {
-        let what = format!("{error}\nPhysical volume {name} not changed");
-        Failure::new(error.kind(), what)
-    })
+    planned(change_pv(&group.model, id, attributes, &areas, author))
 }
 
 /// A physical volume without a group has an identity and metadata areas, and nothing else to be
@@ -229,10 +244,7 @@ fn orphan(
     attributes: &[PvAttribute<'_>],
     author: &mut Author<'_>,
 ) -> ashlar::Result<Planned> {
-    let refused = |what: String| {
-        let what = format!("{what}\nPhysical volume {name} not changed");
-        Err(Failure::new(Kind::Refused, what))
-    };
+    let refused = |what: String| Err(Failure::new(Kind::Refused, what));
     let mut edits = Vec::new();
     for attribute in attributes {
         match attribute {

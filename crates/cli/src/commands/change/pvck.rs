@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures};
 use ashlar::host::Location;
-use ashlar::scan::{Content, DeviceIndex, Scan, Source};
+use ashlar::scan::{Content, DeviceIndex, Duplicate, Scan, Source};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::{PvId, VolumeGroup, to_text};
 use lvm2::ondisk::{AREA_HEADER_SIZE, AreaHeader, LABEL_SCAN_SIZE, Label, Span};
@@ -304,16 +304,15 @@ fn which(
     Err(Failure::new(Kind::NotFound, what))
 }
 
-/// An identity must not be given to two.
+/// An identity must not be given to two. Where two have it, the one that is used may be repaired.
 fn require_not_elsewhere(scan: &Scan, index: DeviceIndex, uuid: Uuid) -> ashlar::Result<()> {
-    let mut others = scan.physical_volumes.iter();
-    match others.find(|pv| pv.uuid == uuid && pv.device != index) {
+    let all = scan.physical_volumes.iter();
+    let mut used = all.filter(|pv| pv.uuid == uuid && pv.duplicate != Duplicate::Unchosen);
+    match used.find(|pv| pv.device != index) {
         None => Ok(()),
         Some(other) => {
-            let what = format!(
-                "uuid {uuid} already in use on \"{}\"",
-                scan.device(other.device).name
-            );
+            let (uuid, other) = (uuid.as_str(), &scan.device(other.device).name);
+            let what = format!("Cannot use PV UUID {uuid} which exists on {other}");
             Err(Failure::new(Kind::Refused, what))
         }
     }

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 
 use ashlar::apply::{NewLabel, Planned, Question, Request, Signatures, plan_device};
-use ashlar::scan::{Content, DeviceIndex, Duplicate, FoundPv, Scan};
+use ashlar::host::Config;
+use ashlar::scan::{Content, DeviceIndex, Duplicate, FoundDevice, FoundPv, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::model::VolumeGroup;
 use lvm2::ondisk::AreaUse;
@@ -59,28 +60,23 @@ pub(super) const COMMAND: Command = Command {
 
 /// Makes each device one, and goes on with the next where one is refused.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let mut new = new_pv(arguments, work)?;
     if arguments.has(&RESTORE_FILE) && arguments.has(&NO_RESTORE_FILE) {
         return Err(Error::form(
             "Command does not accept option combination: --norestorefile  with --restorefile ",
         ));
     }
+    let uuid = identity_asked(arguments, &work.host().config)?;
+    let mut new = new_pv(arguments, work)?;
     work.keep_devices_file(Lists::First)?;
     new.size = size(arguments, &SIZE, 'm')?.filter(|size| *size > Sectors::ZERO);
-    let is_restored = arguments.has(&RESTORE_FILE) || arguments.has(&NO_RESTORE_FILE);
-    let config = &work.host().config;
-    let needs_file = config.flag("devices/require_restorefile_with_uuid", true);
-    if arguments.has(&UUID) && needs_file && !is_restored {
-        return Err(Error::usage("--restorefile is required with --uuid"));
-    }
-    if arguments.has(&UUID) && arguments.operands().len() != 1 {
-        return Err(Error::usage("Can only set uuid on one volume at once"));
-    }
-    let uuid = arguments.value(&UUID).map(identity).transpose()?;
-    match (uuid, arguments.value(&RESTORE_FILE)) {
-        (Some(uuid), Some(file)) => as_in_backup(&mut new, uuid, &read(&work.path(file))?, file)?,
-        (None, Some(_)) => return Err(Error::usage("--uuid is required with --restorefile")),
-        (_, None) => {}
+    if let (Some(uuid), Some(file)) = (uuid, arguments.value(&RESTORE_FILE)) {
+        let backup = read(&work.path(file)).map_err(|error| {
+            Error::usage(format!(
+                "{error}\nFailed to read VG (null) from {file}\nUnable to read volume group from \
+                 {file}"
+            ))
+        })?;
+        as_in_backup(&mut new, uuid, &backup, file)?;
     }
     let force = arguments.count(&FORCE);
     let finder = work.finder();
@@ -121,6 +117,22 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The identity that is to be given again, with all that has to stand beside it.
+fn identity_asked(arguments: &Arguments, config: &Config) -> Result<Option<Uuid>, Error> {
+    let is_restored = arguments.has(&RESTORE_FILE) || arguments.has(&NO_RESTORE_FILE);
+    let needs_file = config.flag("devices/require_restorefile_with_uuid", true);
+    if arguments.has(&UUID) && needs_file && !is_restored {
+        return Err(Error::usage("--restorefile is required with --uuid"));
+    }
+    if arguments.has(&UUID) && arguments.operands().len() != 1 {
+        return Err(Error::usage("Can only set uuid on one volume at once"));
+    }
+    if arguments.has(&RESTORE_FILE) && !arguments.has(&UUID) {
+        return Err(Error::usage("--uuid is required with --restorefile"));
+    }
+    arguments.value(&UUID).map(identity).transpose()
 }
 
 /// Asks what there is to ask before a device becomes a physical volume, and warns: the questions
@@ -179,7 +191,8 @@ fn questions(
     let mut questions: Vec<Question> = permit(scan, device, force)?.into_iter().collect();
     let found = scan.device(device);
     let real = found.size.whole_sectors();
-    if let Some(asked) = size.filter(|asked| *asked != real) {
+    // As in stock, nobody is asked about a device that is none yet.
+    if let Some(asked) = size.filter(|asked| is_one(found) && *asked != real) {
         let name = &found.name;
         questions.push(Question {
             text: format!(
@@ -194,6 +207,11 @@ fn questions(
     Ok(questions)
 }
 
+/// Whether a device is a physical volume already.
+fn is_one(device: &FoundDevice) -> bool {
+    matches!(device.content, Content::PhysicalVolume(_))
+}
+
 /// What is warned of where a physical volume has another size than its device.
 fn warnings(scan: &Scan, device: DeviceIndex, size: Option<Sectors>) -> Vec<Message> {
     let found = scan.device(device);
@@ -201,8 +219,12 @@ fn warnings(scan: &Scan, device: DeviceIndex, size: Option<Sectors>) -> Vec<Mess
     let Some(asked) = size.filter(|asked| *asked != real) else {
         return Vec::new();
     };
-    let faking = format!("Faking size of PV {name}. Don't write outside real device.");
-    let mut warnings = vec![Message::warning(faking)];
+    let mut warnings = Vec::new();
+    // Of what was asked about, stock warns again.
+    if is_one(found) {
+        let faking = format!("Faking size of PV {name}. Don't write outside real device.");
+        warnings.push(Message::warning(faking));
+    }
     if asked > real {
         let overriding = format!("{name}: Overriding real size. You could lose data.");
         warnings.push(Message::warning(overriding));
@@ -230,7 +252,7 @@ fn as_in_backup(
     file: &str,
 ) -> Result<(), Error> {
     let Some(id) = backup.pv_by_uuid(&uuid) else {
-        return Err(Error::failed(format!(
+        return Err(Error::usage(format!(
             "Can't find uuid {uuid} in backup file {file}"
         )));
     };

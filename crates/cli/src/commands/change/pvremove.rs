@@ -1,7 +1,7 @@
 //! `pvremove`: devices are no physical volumes any more.
 
 use ashlar::apply::{Planned, Question, Request};
-use ashlar::scan::Scan;
+use ashlar::scan::{Duplicate, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::ondisk::Label;
 use lvm2::plan::Message;
@@ -101,8 +101,10 @@ fn plan(
     let name = &scan.device(device).name;
     require_allowed(scan, device)?;
     let mut pvs = scan.physical_volumes.iter();
-    let Some(pv) = pvs.find(|pv| pv.device == device) else {
-        if force != Force::None {
+    let found = pvs.find(|pv| pv.device == device);
+    let is_copy = found.is_some_and(|pv| pv.duplicate == Duplicate::Unchosen);
+    let Some(pv) = found.filter(|_| !is_copy) else {
+        if force != Force::None && !is_copy {
             let mut planned = Planned::default();
             planned.change.messages.push(wiped(name));
             return Ok(planned);

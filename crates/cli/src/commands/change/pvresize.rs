@@ -2,7 +2,7 @@
 
 use ashlar::apply::{Planned, Question, Request, permit};
 use ashlar::live::any_owner;
-use ashlar::scan::{FoundPv, FoundVg, PvIndex, Restriction, Scan};
+use ashlar::scan::{Duplicate, FoundPv, FoundVg, PvIndex, Restriction, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::plan::physical::{PvSize, begin_room, moves, resize_pv, room_needed};
 use lvm2::plan::{Author, Change, HeaderChange, HeaderEdit, Message, When, display_size};
@@ -79,6 +79,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             work.fail_later(&gone(name).to_string());
             continue;
         }
+        if is_unchosen(&scan, index) {
+            continue;
+        }
         if is_refused(&scan, scan.pv(index), sizes, work) {
             left += 1;
             continue;
@@ -109,6 +112,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             Ok(_) => done += 1,
             Err(error) => {
                 work.fail_later(&error.to_string());
+                tell_unstored(&scan, index, work);
                 left += 1;
             }
         }
@@ -119,6 +123,18 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     tell_unchangeable(&*work.scan()?, &meant, work);
     tell_counts(work, done, left);
     Ok(())
+}
+
+/// Says of a physical volume whose group has copies of it that nothing was written.
+fn tell_unstored(scan: &Scan, index: PvIndex, work: &mut Work<'_>) {
+    let pv = scan.pv(index);
+    let is_copied = |group: &&FoundVg| group.restrictions.contains(&Restriction::DuplicatePvs);
+    if let Some(group) = scan.group_of(pv).filter(is_copied) {
+        let (name, group) = (&scan.device(pv.device).name, &group.name);
+        let what =
+            format!("Failed to store physical volume \"{name}\" in volume group \"{group}\"");
+        work.error(&what);
+    }
 }
 
 /// A change with the question that is still to be asked, or else without the warning that was told
@@ -334,6 +350,12 @@ fn barred(scan: &Scan, pv: &FoundPv, name: &str) -> Option<String> {
     } else {
         format!("Cannot use PV {name} in {why} VG {}.", group.name)
     })
+}
+
+/// Whether another device is used for a physical volume: of this one, as in stock, nothing is
+/// changed, and the warning about it has said so.
+pub(super) fn is_unchosen(scan: &Scan, pv: PvIndex) -> bool {
+    scan.pv(pv).duplicate == Duplicate::Unchosen
 }
 
 /// What is said of the group of an old cluster.

@@ -212,6 +212,17 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// What was found wrong in the last look is not told.
+    pub(super) fn leave_untold(&self) {
+        self.look.untold();
+    }
+
+    /// What is wrong in any group is told, whatever the command names: it goes through all.
+    pub(super) fn warn_of_all_groups(&mut self) {
+        let interest = self.warnings.interest.as_mut();
+        interest.into_iter().for_each(Interest::in_all_groups);
+    }
+
     /// Forgets what was on the disks: time has passed, or somebody else has written.
     pub(super) fn look_again(&self) {
         self.look.forget();

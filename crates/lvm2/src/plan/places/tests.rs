@@ -69,6 +69,10 @@ fn wrong_places_are_refused() {
         refusal("/dev/sd0:20-10"),
         "PE range error: start extent 20 to end extent 10."
     );
+    for (range, rest) in [("x", "x"), ("1-x", "x"), ("2x", "x"), ("0-9:x-2", "x-2")] {
+        let said = refusal(&format!("/dev/sd0:{range}"));
+        assert_eq!(said, format!("Physical extent parsing error at {rest}."));
+    }
     assert_eq!(
         refusal("/dev/sd0:0-9:5"),
         "Overlapping PE ranges specified (5-5, 0-9) on /dev/sd0."

@@ -14,33 +14,42 @@ use super::super::groups::{tell_of_all, tell_unchangeable};
 use super::super::pvresize::{changeable, gone, out_of_reach};
 use super::super::volumes::{places, policy};
 use super::super::work::{Work, planned};
-use super::command::{ABORT, ATOMIC, NAME};
+use super::command::{ABORT, ATOMIC, BACKGROUND, NAME};
 use crate::args::{Arguments, Error, Kind as ErrorKind};
+
+/// What is said of a tag without a name.
+const NO_TAG: &str = "Skipping invalid tag .";
 
 /// Begins a move, or aborts those that are under way.
 pub(in crate::commands::change) fn handler(
     arguments: &Arguments,
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
-    let scan = work.scan()?;
     let is_abort = arguments.has(&ABORT);
     let [source, targets @ ..] = arguments.operands() else {
+        let scan = work.scan()?;
         if is_abort {
             return abort_all(work, &scan);
         }
-        // As in stock, that is no failure: other groups go on.
-        if !work.is_test() {
+        // As in stock: other groups go on, and what goes on unseen complains to nobody.
+        if work.is_test() || arguments.has(&BACKGROUND) {
+            work.leave_untold();
+        } else {
             tell_of_all(&scan, work);
         }
         return Ok(());
     };
-    if source.starts_with('@') {
-        return Err(refused(is_abort, "Tags cannot be used with this command."));
+    match source.strip_prefix('@') {
+        None => {}
+        Some("") => return Err(refused(is_abort, NO_TAG)),
+        Some(_) => return Err(refused(is_abort, "Tags cannot be used with this command.")),
     }
+    let scan = work.scan()?;
     let finder = work.finder();
     let found = match find(&scan, &finder, source) {
         Ok(found) => found,
         Err(why) => {
+            work.warn_of_all_groups();
             tell_unchangeable(&scan, &[], work);
             return Err(refused(is_abort, &why));
         }
@@ -69,8 +78,12 @@ pub(in crate::commands::change) fn handler(
         return Ok(());
     }
     if let Err(why) = require_changeable(&scan, &finder, source) {
+        work.warn_of_all_groups();
         tell_unchangeable(&scan, &[group.uuid], work);
         return Err(why);
+    }
+    if targets.iter().any(|target| target == "@") {
+        work.error(NO_TAG);
     }
     begin(arguments, (&group.name, volume), source, targets, work)
 }
@@ -149,9 +162,9 @@ pub(in crate::commands::change) fn piece_max(piece: u64, extent_size: Sectors) -
 
 /// A physical volume's name without its extents.
 pub(super) fn plain(word: &str) -> &str {
-    // Only numbers follow the last colon, which may be part of a name.
+    // A colon may be part of an address.
     match word.split_once(':') {
-        Some((name, ranges)) if ranges.starts_with(|first: char| first.is_ascii_digit()) => name,
+        Some((name, ranges)) if !ranges.contains('/') => name,
         _ => word,
     }
 }
@@ -159,14 +172,8 @@ pub(super) fn plain(word: &str) -> &str {
 /// The physical volume that is named, or why it is none.
 fn find(scan: &Scan, finder: &Finder, source: &str) -> Result<PvIndex, String> {
     let name = plain(source);
-    finder
-        .pv(scan, name)
-        .map_err(|_| match name.split_once(':') {
-            Some((device, ranges)) if finder.pv(scan, device).is_ok() => {
-                format!("Physical extent parsing error at {ranges}.")
-            }
-            _ => finder.lack(scan, name),
-        })
+    let found = finder.pv(scan, name);
+    found.map_err(|_| finder.lack(scan, name))
 }
 
 /// Fails where the group of a physical volume cannot be changed: stock finds none there.

@@ -43,7 +43,12 @@ pub(super) fn follow(
     interval: Duration,
     session: &mut Session,
 ) -> Result<(), Error> {
-    let disks = session.disks(arguments)?;
+    let is_unseen = arguments.has(&BACKGROUND) && arguments.operands().is_empty();
+    let disks = if is_unseen {
+        session.quiet_disks(arguments)?
+    } else {
+        session.disks(arguments)?
+    };
     let is_named = |group: &FoundVg, one: &Move| {
         let Some(source) = arguments.operands().first() else {
             return true;

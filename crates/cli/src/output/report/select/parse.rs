@@ -36,7 +36,7 @@ impl fmt::Display for SelectionError {
             Self::Help => f.write_str("the list of fields was asked for"),
             Self::Plain(message) => f.write_str(message),
             Self::Syntax { message, at } => {
-                write!(f, "{message}\n  Selection syntax error at '{at}'.\n  ")?;
+                write!(f, "{message}\nSelection syntax error at '{at}'.\n")?;
                 f.write_str("Use 'help' for selection to get more help.")
             }
         }
