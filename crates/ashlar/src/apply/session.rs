@@ -150,13 +150,6 @@ impl<'a> Session<'a> {
         Err(Error::new(Kind::Locked, CHANGED_BY_OTHERS))
     }
 
-    /// Says which areas are brought up to date.
-    fn tell_updates(&mut self, scan: &Scan, planned: &Planned) {
-        for message in updates(scan, &planned.change) {
-            self.prompt.tell(&message);
-        }
-    }
-
     fn attempt(
         &mut self,
         request: &Request,

@@ -99,6 +99,18 @@ impl Error {
         }
     }
 
+    /// The same failure when what it says has been said.
+    pub(crate) fn said(self) -> Self {
+        let kind = match self.kind {
+            Kind::Failed => Kind::Reported,
+            kind => kind,
+        };
+        Self {
+            kind,
+            ..Self::reported()
+        }
+    }
+
     /// A copy without what could not be read, which was said.
     pub(crate) fn incomplete() -> Self {
         Self {

@@ -4,6 +4,7 @@ use ashlar::scan::Scan;
 
 use super::Session;
 use super::report::{Kind, Request, Subject, plan};
+use super::rows::is_report;
 use crate::args::{Arguments, Error, Kind as ErrorKind, flags};
 use crate::output::report::Format;
 use crate::output::{Row, View};
@@ -96,8 +97,7 @@ pub(super) fn print(arguments: &Arguments, session: &mut Session) -> Result<(), 
     let Request::Report(plan) = plan(LOG, arguments, session)? else {
         return Ok(());
     };
-    let is_report = ["pvs", "vgs", "lvs", "fullreport"].contains(&arguments.command());
-    if is_report && !session.has_counted() && plan.format() == Format::Basic {
+    if is_report(arguments) && !session.has_counted() && plan.format() == Format::Basic {
         return Ok(());
     }
     let nothing = View::new(Scan::default());

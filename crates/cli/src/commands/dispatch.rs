@@ -86,7 +86,11 @@ pub(super) fn status(outcome: Result<(), Error>, session: &mut Session) -> u8 {
     match error.kind() {
         Kind::Reported | Kind::Ended(_) | Kind::Incomplete | Kind::Pipe => {}
         Kind::Usage => {
-            session.error(&error.to_string());
+            let what = error.to_string();
+            // Where it is in a command's log, it was said.
+            if !what.is_empty() {
+                session.error(&what);
+            }
             let command = session.command();
             session.error(&format!("Run `{command} --help' for more information."));
         }

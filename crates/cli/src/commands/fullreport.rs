@@ -78,7 +78,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
             Request::Help => return Ok(()),
         }
     }
-    selected::require_names(arguments, Groups::Only)?;
+    let is_json = plans.iter().any(|plan| plan.format() != Format::Basic);
+    if let Err(why) = selected::require_names(arguments, Groups::Only) {
+        if is_json {
+            document(session.out(), |_| Ok(()))?;
+        }
+        return Err(session.refused(Subject::Vg.name(), why));
+    }
     let view = session.report_view(arguments)?;
     let groups = selected::groups(&view, arguments, Groups::Only, session)?;
     let mut rounds: Vec<About<'_>> = groups.into_iter().map(About::Group).collect();
@@ -91,7 +97,6 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
         }
     }
     let all = arguments.has(&flags::ALL);
-    let is_json = plans.iter().any(|plan| plan.format() != Format::Basic);
     let out = session.out();
     if !is_json {
         for about in &rounds {

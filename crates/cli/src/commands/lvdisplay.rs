@@ -48,6 +48,8 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    // As in stock, first.
+    session.units(arguments)?;
     check_form(arguments, &[flags::MAPS, flags::COLON])?;
     if arguments.has(&flags::COLON) && arguments.has(&flags::MAPS) {
         return Err(Error::usage("Options -c and -m are incompatible."));
@@ -63,7 +65,11 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let view = session.live_view(arguments)?;
     let named = selected::groups(&view, arguments, Groups::WithVolumes, session)?;
     for named in named {
-        for lv in named.volumes(arguments.has(&flags::ALL)) {
+        let all = arguments.has(&flags::ALL);
+        let mut volumes = named.volumes(all);
+        // Also where it is named.
+        volumes.retain(|lv| all || named.group.is_visible(*lv));
+        for lv in volumes {
             let rows = [Named::only(named.group, lv)];
             if !plan.is_met(|push| of_groups(&view, plan.subject, &rows, true, push))? {
                 continue;

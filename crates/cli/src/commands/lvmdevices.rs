@@ -83,8 +83,15 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let actions = [CHECK, UPDATE, ADD_DEVICE, DELETE_DEVICE, ADD_PV, DELETE_PV];
     let mut given = actions.iter().filter(|flag| arguments.has(flag));
     let action = given.next().map(|flag| flag.long);
-    if let Some(second) = given.next() {
-        let what = format!("Command does not accept option: --{}.", second.long);
+    // With a type, a device was meant, and what is beside it is wrong.
+    let of_type = [ADD_DEVICE.long, DELETE_DEVICE.long];
+    let is_typed = arguments.has(&ID_TYPE) && !action.is_some_and(|long| of_type.contains(&long));
+    let wrong = given.next().map(|second| match (is_typed, action) {
+        (true, Some(first)) if of_type.contains(&second.long) => first,
+        _ => second.long,
+    });
+    if let Some(wrong) = wrong {
+        let what = format!("Command does not accept option: --{wrong}.");
         return Err(Error::form(what));
     }
     let all = AllDevices::of(arguments, session)?;

@@ -48,6 +48,8 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    // As in stock, first.
+    session.units(arguments)?;
     check_form(arguments, &[flags::MAPS, flags::SHORT, flags::COLON])?;
     if arguments.has(&flags::COLUMNS) {
         return pvs::run(arguments, session);

@@ -1,7 +1,8 @@
 //! `pvscan`: one line for each physical volume, and the sums.
 
+use ashlar::scan::{AreaContent, FoundArea, Restriction};
 use lvm2::model::VgFlag;
-use lvm2::ondisk::AreaUse;
+use lvm2::ondisk::PvUse;
 
 use super::Session;
 use super::change::run_words;
@@ -112,16 +113,18 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
     let Disks { scan, .. } = session.disks(arguments)?;
     let view = View::new(scan);
+    if is_event && !is_of_one {
+        return online(&view, arguments, session);
+    }
     let chosen = selected::devices(&view, arguments, session);
     if let Some(list) = list {
         return listed(list, &chosen, session);
     }
+    if is_event && arguments.has(&flags::PVSCAN_ACTIVATE) {
+        return activate(&view, &chosen, arguments);
+    }
     if is_event {
-        return match (is_of_one, arguments.has(&flags::PVSCAN_ACTIVATE)) {
-            (false, _) => online(&view, &chosen, session),
-            (true, true) => activate(&view, &chosen, arguments),
-            (true, false) => Ok(()),
-        };
+        return Ok(());
     }
     if arguments.has(&flags::EXPORTED) {
         session.tell("WARNING: only considering physical volumes of exported volume group(s)");
@@ -206,29 +209,28 @@ fn require_sense(arguments: &Arguments) -> Result<(), Error> {
 }
 
 /// What stock says of each physical volume when it notes which are there; nothing is noted here.
-fn online(view: &View, chosen: &[Chosen<'_>], session: &mut Session) -> Result<(), Error> {
+fn online(view: &View, arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let process = std::process::id();
-    for one in chosen {
-        let said = match one {
-            Chosen::Member(group, pv) => {
-                let Some(found) = group.found(*pv) else {
-                    continue;
-                };
-                let name = view.pv_name(group, *pv);
-                let areas = view.scan.pv(found).areas.iter();
-                let mut headers = areas.filter_map(|area| area.header.as_ref());
-                if !headers.any(|header| header.usage == AreaUse::Used) {
-                    session.line(&format!("pvscan[{process}] PV {name} has no VG metadata."))?;
-                }
-                format!("PV {name} online.")
-            }
-            Chosen::Label(found) => {
-                let device = view.scan.pv(*found).device;
-                format!("PV {} not used.", view.scan.device(device).name)
-            }
-            Chosen::Device(_) => continue,
+    for one in selected::labels(view, arguments, session) {
+        let Chosen::Label(found) = one else {
+            continue;
         };
-        session.line(&format!("pvscan[{process}] {said}"))?;
+        let pv = view.scan.pv(found);
+        let name = &view.scan.device(pv.device).name;
+        let is_used = pv.group.is_some() || pv.header.usage() == PvUse::Used;
+        let has_text = |area: &FoundArea| matches!(area.content, AreaContent::Version(_));
+        if is_used && !pv.areas.iter().any(has_text) {
+            session.line(&format!("pvscan[{process}] PV {name} has no VG metadata."))?;
+        }
+        let group = view.scan.group_of(pv);
+        let mut restrictions = group.iter().flat_map(|group| &group.restrictions);
+        let left_out = restrictions.find_map(|restriction| match restriction {
+            Restriction::Exported => Some("ignore exported VG"),
+            Restriction::Shared { .. } => Some("ignore shared VG"),
+            _ => None,
+        });
+        let what = left_out.unwrap_or(if is_used { "online" } else { "not used" });
+        session.line(&format!("pvscan[{process}] PV {name} {what}."))?;
     }
     Ok(())
 }

@@ -152,6 +152,7 @@ pub(super) struct Plan {
     pub(super) subject: Subject,
     asked: Subject,
     is_about_volumes: bool,
+    is_about_labels: bool,
     columns: Columns,
     selection: Option<Selection>,
     shape: Shape,
@@ -234,6 +235,7 @@ pub(super) fn plan(
         subject,
         asked,
         is_about_volumes,
+        is_about_labels: asked == Subject::Pv && groups.iter().all(|of| *of == FieldGroup::Label),
         columns,
         selection,
         shape,
@@ -250,6 +252,11 @@ impl Plan {
     /// Whether any of its fields is about a volume, which may be active.
     pub(super) fn is_about_volumes(&self) -> bool {
         self.is_about_volumes
+    }
+
+    /// Whether it is about physical volumes, and no field needs more than their labels.
+    pub(super) fn is_about_labels(&self) -> bool {
+        self.is_about_labels
     }
 
     /// Prints the report; `rows` gives its lines one after the other.

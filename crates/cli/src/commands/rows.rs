@@ -9,7 +9,8 @@ use lvm2::model::{LvId, PvId};
 use super::Session;
 use super::report::{Plan, Subject};
 use super::selected::{self, Chosen, Groups, Named};
-use crate::args::{Arguments, Error, Kind, flags};
+use crate::args::{Arguments, Error, flags};
+use crate::output::report::Format;
 use crate::output::{Group, PvSegment, Row, View};
 
 type Push<'p> = dyn FnMut(Row<'_>) -> io::Result<()> + 'p;
@@ -25,18 +26,24 @@ pub(super) fn report(
         Subject::Lv | Subject::Segment => Some(Groups::WithVolumes),
         _ => None,
     };
-    match names {
-        Some(names) => {
-            let wrong = selected::require_names(arguments, names).err();
-            if let Some(wrong) = wrong {
-                // As in stock, whose report has begun by then.
-                if wrong.kind() == Kind::Usage {
-                    plan.print(session, |_| Ok(()))?;
-                }
-                return Err(wrong);
-            }
+    let are_names = match names {
+        Some(names) => selected::require_names(arguments, names),
+        None => selected::require_tags(arguments),
+    };
+    if let Err(why) = are_names {
+        // Stock's report has begun by then, which its JSON shows.
+        if is_report(arguments) && plan.format() != Format::Basic {
+            plan.print(session, |_| Ok(()))?;
         }
-        None => selected::require_tags(arguments)?,
+        return Err(session.refused(plan.asked().name(), why));
+    }
+    if plan.is_about_labels()
+        && arguments
+            .operands()
+            .iter()
+            .all(|word| !word.starts_with('@'))
+    {
+        return of_labels(plan, arguments, session);
     }
     // The process ends behind its report, and memory with it: taking apart what was found, piece
     // by piece, would be a tenth of what a large group costs.
@@ -62,6 +69,20 @@ pub(super) fn report(
             plan.print(session, |push| of_groups(&view, subject, &named, all, push))
         }
     }
+}
+
+/// Whether a command prints reports and nothing else.
+pub(super) fn is_report(arguments: &Arguments) -> bool {
+    ["pvs", "vgs", "lvs", "fullreport"].contains(&arguments.command())
+}
+
+/// Prints a report that asks for nothing but what labels say: as in stock, no group is looked at.
+fn of_labels(plan: &Plan, arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    let view = ManuallyDrop::new(session.view_of_labels(arguments)?);
+    let labels = selected::labels(&view, arguments, session);
+    plan.print(session, |push| {
+        of_devices(&view, plan.subject, &labels, push)
+    })
 }
 
 pub(super) fn of_groups(

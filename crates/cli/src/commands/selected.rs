@@ -74,6 +74,11 @@ pub(super) fn groups<'a>(
         .collect();
     let words = usable(arguments.operands(), names, session)?;
     let has_tags = words.iter().any(|word| word.starts_with('@'));
+    // Volumes of groups that are meant as wholes are looked for no more.
+    let is_whole = |group: &String| {
+        let mut targets = words.iter().map(|word| split_target(word));
+        targets.any(|target| matches!(target, Target::Vg(name) if name == *group))
+    };
     let mut skipped = Vec::new();
     for word in &words {
         if let Some(name) = ambiguous(view, word) {
@@ -94,6 +99,7 @@ pub(super) fn groups<'a>(
             // As in stock, names are then only looked for among the groups that there are.
             Target::Vg(name) if has_tags && !is_there(view, &name) => {}
             Target::Lv(name) if has_tags && !is_there(view, &name.vg) => {}
+            Target::Lv(name) if is_whole(&name.vg) && is_there(view, &name.vg) => {}
             Target::Vg(name) => add_group(&mut named, &name, names, session),
             Target::Lv(name) => add_volume(&mut named, &name, session),
         }
@@ -359,13 +365,8 @@ pub(super) enum Chosen<'a> {
     Device(&'a FoundDevice),
 }
 
-/// The physical volumes that the operands name.
-pub(super) fn devices<'a>(
-    view: &'a View,
-    arguments: &Arguments,
-    session: &mut Session,
-) -> Vec<Chosen<'a>> {
-    let all = arguments.has(&flags::ALL);
+/// The physical volumes that a command may see, and the devices that could become some.
+fn everything<'a>(view: &'a View, arguments: &Arguments, session: &mut Session) -> Vec<Chosen<'a>> {
     let mut everything = Vec::new();
     for group in &view.groups {
         if is_shown(view, group, arguments, true, session) {
@@ -387,6 +388,17 @@ pub(super) fn devices<'a>(
             None => everything.push(Chosen::Device(device)),
         }
     }
+    everything
+}
+
+/// The physical volumes that the operands name.
+pub(super) fn devices<'a>(
+    view: &'a View,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Vec<Chosen<'a>> {
+    let all = arguments.has(&flags::ALL);
+    let mut everything = everything(view, arguments, session);
     if arguments.operands().is_empty() {
         everything.retain(|chosen| match chosen {
             Chosen::Member(..) => true,
@@ -436,6 +448,41 @@ pub(super) fn devices<'a>(
         session.fail_later(&format!("Failed to find physical volume \"{word}\"."));
     }
     named
+}
+
+/// The physical volumes that the operands name, by their labels alone; the copies that are not used
+/// only where they are named.
+pub(super) fn labels<'a>(
+    view: &'a View,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Vec<Chosen<'a>> {
+    let operands = arguments.operands();
+    let mut named = Vec::new();
+    for word in operands {
+        match view.scan.find_device(word, None) {
+            None => session.fail_later(&format!("Failed to find device \"{word}\".")),
+            Some(device) if label_of(view.scan.device(device)).is_none() => {
+                session.fail_later(&format!("No physical volume label read from {word}."));
+            }
+            Some(device) => named.push(view.scan.device(device)),
+        }
+    }
+    let mut chosen = Vec::new();
+    for device in &view.scan.devices {
+        let Some(found) = label_of(device) else {
+            continue;
+        };
+        let is_meant = if operands.is_empty() {
+            !is_unchosen(view, found)
+        } else {
+            named.iter().any(|one| one.name == device.name)
+        };
+        if is_meant {
+            chosen.push(Chosen::Label(found));
+        }
+    }
+    chosen
 }
 
 /// Counts what goes well where all groups are gone through for their physical volumes, and then

@@ -14,7 +14,7 @@ use ashlar::scan::{Finding, Options, Scan, Severity, scan};
 
 use super::activity;
 use super::dispatch::is_called_as_lvm2;
-use super::warnings::{Interest, group_behind};
+use super::warnings::{Interest, group_behind, is_of_group};
 use crate::args::{Arguments, Command, Error, flags, from_settings, settings};
 use crate::output::fields::{LogEntry, LogKind, LogObject};
 use crate::output::records::{Weight, record};
@@ -226,6 +226,19 @@ impl Session {
         self.noted > 0
     }
 
+    /// Notes why a command does nothing, where that is noted: then it was said.
+    pub(super) fn refused(&mut self, kind: &'static str, why: Error) -> Error {
+        if self.log.is_none() {
+            return why;
+        }
+        self.log_object(LogObject {
+            kind,
+            ..LogObject::default()
+        });
+        self.error(&why.to_string());
+        why.said()
+    }
+
     /// It did not go well for the object.
     pub(super) fn log_failure(&mut self) {
         self.note(LogKind::Failure, "failure");
@@ -301,6 +314,13 @@ impl Session {
             .iter_mut()
             .for_each(|group| group.marks_hidden = marks);
         Ok(view)
+    }
+
+    /// The same for a report about labels: what is wrong with groups is not told.
+    pub(super) fn view_of_labels(&mut self, arguments: &Arguments) -> Result<View, Error> {
+        let disks = self.quiet_disks(arguments)?;
+        self.tell_found(&disks, arguments, |finding| !is_of_group(finding.kind));
+        Ok(View::new(disks.scan))
     }
 
     /// The same, with which volumes are active.

@@ -46,6 +46,8 @@ pub(super) const COMMAND: Command = Command {
 };
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
+    // As in stock, first.
+    session.units(arguments)?;
     check_form(arguments, &[flags::SHORT, flags::COLON, flags::ACTIVE_VGS])?;
     if arguments.has(&flags::COLON) && arguments.has(&flags::SHORT) {
         return Err(Error::usage("Option -c is not allowed with option -s"));

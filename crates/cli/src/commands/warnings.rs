@@ -17,6 +17,9 @@ use lvm2::Uuid;
 use super::dispatch::is_called_as_lvm2;
 use crate::args::{Arguments, flags};
 
+/// How LVM2 says which physical volumes a group is without, and was.
+const MISSING: [&str; 2] = [" is missing PV ", " was missing PV "];
+
 /// How many warnings of one kind and group are said in full where there are more.
 const FULL_MAX: usize = 2;
 
@@ -135,6 +138,7 @@ pub(super) struct Interest {
     has_groups: bool,
     /// Whether it looks into those of other hosts, too.
     has_foreign: bool,
+    is_event: bool,
 }
 
 impl Interest {
@@ -148,6 +152,7 @@ impl Interest {
             has_groups: !OF_DEVICES.contains(&command),
             is_verbose: arguments.has(&flags::VERBOSE),
             is_in_lvm2: config.flag("ashlar/lvm2_words", is_called_as_lvm2()),
+            is_event: arguments.has(&flags::CACHE),
         }
     }
 
@@ -200,14 +205,30 @@ impl Interest {
         if self.has_foreign && self.is_in_lvm2 {
             all.retain(|(finding, _)| !is_missing(finding) || finding.in_lvm2.is_some());
         }
+        if self.is_event && self.is_in_lvm2 {
+            // What notes that devices have come does not say what is without them.
+            let is_of_devices = |kind: FindingKind| {
+                let is_missing = [FindingKind::MissingPv, FindingKind::ReturnedPv].contains(&kind);
+                is_missing || !is_of_group(kind)
+            };
+            all.retain(|(finding, _)| is_of_devices(finding.kind));
+            let lines = all.iter_mut().map(|(_, lines)| lines);
+            let is_late = |line: &String| MISSING.iter().any(|what| line.contains(what));
+            lines.for_each(|lines| lines.retain(|line| !is_late(line)));
+        }
         all
     }
 }
 
 /// The group in whose metadata something is found, if it is seen there alone.
 pub(super) fn group_behind(finding: &Finding) -> Option<Uuid> {
-    let is_of_group = matches!(
-        finding.kind,
+    finding.group.filter(|_| is_of_group(finding.kind))
+}
+
+/// Whether it is found where groups are looked at.
+pub(super) fn is_of_group(kind: FindingKind) -> bool {
+    matches!(
+        kind,
         FindingKind::MissingPv
             | FindingKind::ReturnedPv
             | FindingKind::StaleArea
@@ -215,8 +236,7 @@ pub(super) fn group_behind(finding: &Finding) -> Option<Uuid> {
             | FindingKind::TruncatedPv
             | FindingKind::UnknownType
             | FindingKind::UsedFlag
-    );
-    finding.group.filter(|_| is_of_group)
+    )
 }
 
 /// Whether what is found is of interest to a command that names groups: what another group lacks is

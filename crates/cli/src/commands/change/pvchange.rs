@@ -71,6 +71,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     for name in &finder.tagged(&*work.scan()?, &names) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
+            Ok(index) if is_unchosen(&scan, index) => continue,
             Ok(index) => index,
             Err(why) => {
                 if !arguments.operands().is_empty() {
@@ -79,9 +80,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
                 continue;
             }
         };
-        if is_unchosen(&scan, index) {
-            continue;
-        }
         if let Some(group) = out_of_reach(&scan, scan.pv(index)) {
             meant.push(group);
             if !arguments.operands().is_empty() {

@@ -68,6 +68,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     for name in &finder.tagged(&*work.scan()?, arguments.operands()) {
         let scan = work.scan()?;
         let index = match changeable(&scan, &finder, name) {
+            Ok(index) if is_unchosen(&scan, index) => continue,
             Ok(index) => index,
             Err(why) => {
                 work.fail_later(&why);
@@ -77,9 +78,6 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         if let Some(group) = out_of_reach(&scan, scan.pv(index)) {
             meant.push(group);
             work.fail_later(&gone(name).to_string());
-            continue;
-        }
-        if is_unchosen(&scan, index) {
             continue;
         }
         if is_refused(&scan, scan.pv(index), sizes, work) {

@@ -9,6 +9,11 @@ use lvm2::ondisk::{AreaHeader, AreaUse, RawLocation, Span, checksum};
 
 use super::blank_header;
 
+/// The flag of a slot whose area is set aside.
+const IGNORED: u32 = 1;
+/// Where the flags of the first slot are in a header.
+const SLOT_FLAGS: usize = 60;
+
 const SECTOR: usize = 512;
 const MAGIC: &[u8] = b"LABELONE";
 
@@ -288,10 +293,16 @@ impl Headers {
             self.say(format!("{slot}.offset {}", u64_at(&sector, at)));
             self.say(format!("{slot}.size {}", u64_at(&sector, at + 8)));
             self.say(format!("{slot}.checksum 0x{:x}", u32_at(&sector, at + 16)));
-            self.say(format!("{slot}.flags 0x{:x}", u32_at(&sector, at + 20)));
+            self.say(format!(
+                "{slot}.flags {}",
+                slot_flags(u32_at(&sector, at + 20))
+            ));
         }
         let is_damaged = self.checks().any(|line| line.contains(&name));
-        self.lines.push(Line::CurrentText(self.areas.len()));
+        // What is set aside is not read.
+        if u32_at(&sector, SLOT_FLAGS) & IGNORED == 0 {
+            self.lines.push(Line::CurrentText(self.areas.len()));
+        }
         self.areas.push(Area {
             span,
             sector,
@@ -366,4 +377,15 @@ fn text_at(bytes: &[u8], at: usize, len: usize) -> String {
         .iter()
         .map(printable)
         .collect()
+}
+
+/// The flags of a slot, and what they mean.
+fn slot_flags(flags: u32) -> String {
+    let is_ignored = flags & IGNORED != 0;
+    let remark = if is_ignored {
+        " # RAW_LOCN_IGNORED"
+    } else {
+        ""
+    };
+    format!("0x{flags:x}{remark}")
 }

@@ -78,13 +78,14 @@ impl Columns {
         sort: &str,
     ) -> Result<Self, ColumnError> {
         let lookup = Lookup { fields, prefix };
+        let options: Vec<&str> = options.collect();
+        if options.iter().any(|list| list.is_empty()) {
+            return Err(ColumnError::Empty(String::new()));
+        }
         let mut shown = lookup.list(default)?;
         let expanded = |entries: Vec<Entry>| entries.into_iter().flat_map(Entry::fields);
         let mut compacted = Vec::new();
         for list in options {
-            if list.is_empty() {
-                return Err(ColumnError::Empty(list.to_owned()));
-            }
             if let Some(added) = list.strip_prefix('+') {
                 shown.extend(lookup.list(added)?);
             } else if let Some(removed) = list.strip_prefix('-') {
