@@ -177,7 +177,7 @@ fn what_would_do_harm_is_refused() {
         .args(["-S", &format!("pv_name={}", bench.group.disk(1).display())])
         .run();
     let other = format!("pv_uuid={}", listed.text().trim());
-    refused(&area(&other), "already in use on");
+    refused(&area(&other), "which exists on");
     refused(
         &area("pv_uuid=AAAAAA-AAAA-AAAA-AAAA-AAAA-AAAA-AAAAAA"),
         "not found in metadata file",
