@@ -263,7 +263,7 @@ pub(super) fn require_convertible(
         return refused(format!("Operation not permitted on LV {name} type {kind}."));
     }
     match to {
-        Some("mirror") if !arguments.has(&MIRRORS) => {
+        Some("mirror") if !arguments.has(&MIRRORS) && kind != "raid1" => {
             refused("Conversions to --type mirror require -m/--mirrors".to_owned())
         }
         _ if WITHOUT_DATA.contains(&kind.as_str()) => refused(format!("Cannot convert LV {name}.")),
