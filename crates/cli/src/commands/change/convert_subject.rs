@@ -81,9 +81,16 @@ pub(super) fn subjects(
     work: &mut Work<'_>,
     words: &[String],
 ) -> Result<Vec<Subject>, Error> {
+    let is_tag = |word: &String| word.starts_with('@');
+    if let [word] = words
+        && !is_tag(word)
+        && !is_of_group(arguments, word)
+    {
+        // What names no volume is refused before anything is looked for.
+        named(arguments, word)?;
+    }
     let scan = work.scan()?;
     let mut all: Vec<Subject> = Vec::new();
-    let is_tag = |word: &String| word.starts_with('@');
     let has_tags = words.iter().any(is_tag);
     for word in words {
         let found = match word.strip_prefix('@') {
@@ -136,6 +143,13 @@ fn of_tag(arguments: &Arguments, work: &mut Work<'_>, scan: &Scan, tag: &str) ->
     all.into_iter().map(|one| subject(one, false)).collect()
 }
 
+/// Whether a word alone names a group.
+fn is_of_group(arguments: &Arguments, word: &str) -> bool {
+    OF_GROUPS.iter().any(|flag| arguments.has(flag))
+        && matches!(split_target(word), Target::Vg(_))
+        && default_group().is_none()
+}
+
 /// The volumes that a word names, which is no tag.
 fn of_word(
     arguments: &Arguments,
@@ -143,10 +157,7 @@ fn of_word(
     word: &str,
     has_tags: bool,
 ) -> Result<Vec<Subject>, Error> {
-    let is_group = OF_GROUPS.iter().any(|flag| arguments.has(flag))
-        && matches!(split_target(word), Target::Vg(_))
-        && default_group().is_none();
-    let (group, lv) = if is_group {
+    let (group, lv) = if is_of_group(arguments, word) {
         (word.strip_prefix("/dev/").unwrap_or(word).to_owned(), None)
     } else {
         let one = named(arguments, word)?;
