@@ -1,5 +1,6 @@
 //! Metadata areas that a commit brings up to date, as people are told.
 
+use lvm2::model::VolumeGroup;
 use lvm2::plan::{Change, GroupChange, Message};
 
 use crate::scan::{AreaContent, FoundArea, FoundVg, Scan};
@@ -22,22 +23,22 @@ pub(super) fn updates(scan: &Scan, change: &Change) -> Vec<Message> {
                 );
                 Message::warning(text)
             };
-            messages.extend(old(scan, found).into_iter().map(text));
+            messages.extend(old(scan, found, new).into_iter().map(text));
         }
     }
     messages
 }
 
-/// The devices of a group that hold an older text than the newest one.
-fn old<'s>(scan: &'s Scan, group: &FoundVg) -> Vec<&'s str> {
+/// The devices that stay in a group, or join it, and hold an older text than its newest one.
+fn old<'s>(scan: &'s Scan, group: &FoundVg, new: &VolumeGroup) -> Vec<&'s str> {
     let is_old = |area: &FoundArea| match &area.content {
         AreaContent::Version(version) => version.seqno < group.seqno,
         AreaContent::Empty | AreaContent::Ignored | AreaContent::Damaged(_) => false,
     };
-    let usable = group.members.iter();
-    let usable = usable.filter_map(|member| member.presence.usable());
+    let members = scan.groups.iter().flat_map(|group| &group.members);
+    let usable = members.filter_map(|member| member.presence.usable());
     let pvs = usable.map(|pv| scan.pv(pv));
-    pvs.filter(|pv| pv.areas.iter().any(is_old))
+    pvs.filter(|pv| new.pv_by_uuid(&pv.uuid).is_some() && pv.areas.iter().any(is_old))
         .map(|pv| scan.device(pv.device).name.as_str())
         .collect()
 }

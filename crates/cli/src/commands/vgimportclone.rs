@@ -21,6 +21,7 @@ use super::Session;
 use super::catalogue::find;
 use super::lvmdevices::AllDevices;
 use super::session::Disks;
+use super::warnings::group_behind;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags, parse};
 
 const BASE: Flag = Flag::value(
@@ -61,7 +62,9 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&IMPORT_DEVICES) && !is_listed {
         session.tell("Devices file not enabled, ignoring importdevices.");
     }
-    let copies = copies(&disks.scan, arguments)?;
+    let copies = copies(&disks.scan, arguments).inspect_err(|_| {
+        session.tell_found(&disks, arguments, |finding| group_behind(finding).is_none());
+    })?;
     let (name, is_exported) = {
         let alone = alone(&disks, &copies)?;
         let group = only_group(&alone, copies.len())?;

@@ -101,8 +101,10 @@ fn operands(
             names.push(name.to_owned());
         }
     };
-    for operand in operands.iter().filter(|operand| !is_tag(operand)) {
-        require_group(operand)?;
+    let words = operands.iter().filter(|operand| !is_tag(operand));
+    let wrong: Vec<String> = words.filter_map(|word| no_group(word)).collect();
+    if !wrong.is_empty() {
+        return Err(Error::usage(wrong.join("\n")));
     }
     // As in stock, names are only looked for among the groups that there are, where tags stand
     // beside them.
@@ -264,16 +266,14 @@ fn is_tag(word: &str) -> bool {
     word.len() > 1 && word.starts_with('@')
 }
 
-/// The same, of a word that may be the name of a group but not of a volume.
-fn require_group(word: &str) -> Result<&str, Error> {
+/// Why a word can be neither the name of a group nor a tag.
+fn no_group(word: &str) -> Option<String> {
     let name = plain(word);
     if word == "@" {
-        return Err(Error::usage(format!("Skipping invalid tag: {word}")));
+        return Some(format!("Skipping invalid tag: {word}"));
     }
-    if name.contains('/') {
-        return Err(Error::usage(format!("Invalid volume group name {name}.")));
-    }
-    Ok(name)
+    let is_path = name.contains('/');
+    is_path.then(|| format!("Invalid volume group name {name}."))
 }
 
 /// Fails where a new group cannot have this name.

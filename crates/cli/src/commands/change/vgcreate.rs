@@ -130,6 +130,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let (copies, autoactivation) = asked;
     let (max_lv, max_pv) = (number(arguments, &MAX_LV)?, number(arguments, &MAX_PV)?);
     let profile = profile(arguments);
+    if arguments.has(&CLUSTERED) {
+        let what = "The clustered option is deprecated, see --shared.";
+        return Err(Error::usage(what));
+    }
     let system_id = new_system_id(arguments, work)?;
     refuse_shared(arguments)?;
     require_new_name(name).map_err(Error::usage)?;
@@ -221,7 +225,6 @@ fn new_system_id(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<St
 fn refuse_shared(arguments: &Arguments) -> Result<(), Error> {
     let is_shared = arguments.has(&SHARED);
     let why = match arguments.value(&LOCK_TYPE) {
-        _ if arguments.has(&CLUSTERED) => "The clustered option is deprecated, see --shared.",
         Some("none") if is_shared => "The --shared option requires lock type sanlock, dlm or idm.",
         None | Some("none") if !is_shared => return Ok(()),
         None => "Using a shared lock type requires lvmlockd (lvm.conf use_lvmlockd.)",
