@@ -11,9 +11,9 @@ use lvm2::plan::logical::{
 
 use super::arguments::number;
 use super::arrays::{AtWork, MAX_RATE, MIN_RATE, level_of, rate, state};
+use super::chosen::Chosen;
 use super::convert_array::named;
 use super::finder::Finder;
-use super::volumes::Chosen;
 use super::work::{Work, planned};
 use crate::args::{Arguments, Error, Flag};
 

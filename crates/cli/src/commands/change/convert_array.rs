@@ -14,12 +14,13 @@ use lvm2::plan::logical::{
 
 use super::arguments::invalid;
 use super::arrays::{level, level_of, state};
+use super::chosen::missing;
 use super::convert_level::{change_type, is_striped};
 use super::finder::Finder;
 use super::limits::{new_region_size, region_size};
 use super::lvconvert::{Count, asked_copies, state as mirror_state};
 use super::lvcreate::mirror_log;
-use super::volumes::{TYPE, missing, places, policy};
+use super::volumes::{TYPE, places, policy};
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Error, Flag, LvName};
 use ashlar::apply::{Question, Tolerated};

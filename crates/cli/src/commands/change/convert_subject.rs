@@ -6,15 +6,13 @@ use ashlar::scan::Scan;
 use lvm2::model::{Relations, name};
 
 use super::checksums::INTEGRITY;
+use super::chosen::{Chosen, missing, one_of, volumes, with_tag};
 use super::convert_array::find;
 use super::convert_snapshot::MERGE;
 use super::groups::{Unnamed, changeable_group, found_group, left_out, permitted};
 use super::lvconvert::{MERGE_MIRRORS, MIRRORS};
 use super::not_done::{self, CACHE_DEVICE, CACHE_POOL, CACHE_VOLUME, THIN_POOL, VDO_POOL};
-use super::volumes::{
-    Chosen, TYPE, default_group, missing, one_of, path, places, require_group_name, single,
-    type_shown, volumes, with_tag,
-};
+use super::volumes::{TYPE, default_group, path, places, require_group_name, single, type_shown};
 use super::work::{Work, failed};
 use crate::args::{Arguments, Error, Flag, LvName, Target, split_target, volume_types};
 
@@ -181,10 +179,10 @@ fn of_word(
 
 /// The volume that a word names, perhaps in the group of another one.
 fn named(arguments: &Arguments, word: &str) -> Result<LvName, Error> {
-    let said = SAY_THE_GROUP
+    let mut said = SAY_THE_GROUP
         .iter()
         .filter_map(|flag| arguments.value(flag));
-    let said = said.filter_map(|name| path(name).ok()?.0).next();
+    let said = said.find_map(|name| path(name).ok()?.0);
     let said = said.or_else(default_group);
     match (path(word).map_err(Error::failed)?, said) {
         ((Some(vg), _), Some(other)) if vg != other && default_group().is_none() => {

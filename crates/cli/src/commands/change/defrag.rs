@@ -16,8 +16,8 @@ use lvm2::plan::{Message, display_size};
 use lvm2::{Extents, Sectors};
 
 use super::arguments::CHANGE;
+use super::chosen::missing;
 use super::pvmove::{Next, follow_group, piece_max};
-use super::volumes::missing;
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};
 use crate::commands::Session;

@@ -13,6 +13,7 @@ use super::activation::{
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, FORCE, refuse};
 use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
+use super::chosen::{Chosen, chosen, groups_in_play, retain_changeable};
 use super::limits::changed_minor;
 use super::lvconvert::state;
 use super::not_done;
@@ -22,9 +23,8 @@ use super::run::run;
 use super::selection::SELECT;
 use super::syncaction::{SYNC_ACTION, check};
 use super::volumes::{
-    ACCEPTED, AUTOACTIVATION, CONTIGUOUS, Chosen, IGNORE_SKIP, MAJOR, MINOR, PERMISSION,
-    PERSISTENT, READ_AHEAD, SKIP, allocation, autoactivation, chosen, groups_in_play, permission,
-    read_ahead, retain_changeable, skip, tags, type_shown,
+    ACCEPTED, AUTOACTIVATION, CONTIGUOUS, IGNORE_SKIP, MAJOR, MINOR, PERMISSION, PERSISTENT,
+    READ_AHEAD, SKIP, allocation, autoactivation, permission, read_ahead, skip, tags, type_shown,
 };
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};

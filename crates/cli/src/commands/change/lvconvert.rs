@@ -12,6 +12,7 @@ use lvm2::plan::logical::{
 
 use super::arguments::{ALLOC, CHANGE, FORCE, ZERO, invalid, refuse};
 use super::checksums::{self, INTEGRITY};
+use super::chosen::missing;
 use super::convert_array::{self, CHUNK, REPLACE, is_array, split_count};
 use super::convert_reshape::{self, MORE_STRIPES};
 use super::convert_snapshot::{
@@ -27,8 +28,8 @@ use super::merging::{self, BACKGROUND, INTERVAL, merge_and_follow};
 use super::not_done;
 use super::run::run;
 use super::volumes::{
-    ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, missing, path,
-    places, policy, require_name, type_shown,
+    ACCEPTED, CHUNK_SIZE, CORE_LOG, MIRROR_LOG, NO_SYNC, REGION_SIZE, TYPE, copies, path, places,
+    policy, require_name, type_shown,
 };
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, LvName, Target, flags, split_target};

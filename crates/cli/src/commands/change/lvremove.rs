@@ -9,9 +9,10 @@ use lvm2::plan::undo;
 
 use super::activation::{close, is_active, require_unused};
 use super::arguments::{CHANGE, FORCE};
+use super::chosen::{Chosen, chosen, retain_changeable};
 use super::run::run;
 use super::selection::SELECT;
-use super::volumes::{ACCEPTED, Chosen, chosen, retain_changeable};
+use super::volumes::ACCEPTED;
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 

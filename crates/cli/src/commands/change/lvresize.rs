@@ -12,13 +12,14 @@ use super::arguments::{
     ALLOC, CHANGE, FORCE, FS_MODE, FS_RESIZE, NO_FSCK, RESIZE_FS, number, size as size_of,
 };
 use super::arrays::{AtWork, level};
+use super::chosen::missing;
 use super::file_system;
 use super::groups::changeable_group;
 use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
-    copies, missing, places, policy, single, size,
+    copies, places, policy, single, size,
 };
 use super::work::{Work, failed, planned};
 use super::zeros::require_nonzero;

@@ -18,10 +18,10 @@ use lvm2::model::{LvId, Relations, SnapshotState};
 use lvm2::plan::logical::array_of;
 
 use super::arguments::interval;
+use super::chosen::named_volumes;
 use super::convert_array::find;
 use super::lvconvert::MERGE_MIRRORS;
 use super::run::run;
-use super::volumes::named_volumes;
 use super::work::{Work, failed};
 use super::{convert_array, convert_snapshot};
 use crate::args::{Arguments, Error, Flag, LvName, flags};

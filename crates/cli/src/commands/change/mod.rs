@@ -22,6 +22,7 @@ mod arrays;
 mod backup_file;
 mod change_array;
 mod checksums;
+mod chosen;
 mod convert_array;
 mod convert_level;
 mod convert_reshape;

@@ -8,7 +8,7 @@ use lvm2::model::{LvId, SegmentType};
 use lvm2::plan::logical::reset_images;
 use lvm2::plan::{Message, display_size};
 
-use super::volumes::Chosen;
+use super::chosen::Chosen;
 use super::work::{Work, planned};
 use crate::args::{Error, Flag};
 

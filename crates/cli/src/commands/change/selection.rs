@@ -9,7 +9,7 @@ use ashlar::scan::{PvIndex, Scan};
 use lvm2::Uuid;
 use lvm2::model::PvId;
 
-use super::volumes::Chosen;
+use super::chosen::Chosen;
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
 use crate::commands::activity;

@@ -6,7 +6,7 @@
 
 use ashlar::scrub::{Event, Options, Subject, Summary, scrub};
 
-use super::volumes::chosen;
+use super::chosen::chosen;
 use super::work::Work;
 use crate::args::{Arguments, Error, Flag};
 use crate::commands::scrub::{Repair, finding, summary};

@@ -136,12 +136,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     }
     let system_id = new_system_id(arguments, work)?;
     refuse_shared(arguments)?;
-    require_new_name(name).map_err(Error::usage)?;
-    require_free_path(name, work).map_err(Error::usage)?;
-    if arguments.value(&ALLOC) == Some("inherit") {
-        let what = "Volume Group allocation policy cannot inherit from anything";
-        return Err(Error::usage(what));
-    }
+    require_fitting(name, arguments, work)?;
     require_extent_size(extent_size)?;
     let template = NewGroup {
         extent_size: extent_size.unwrap_or_else(|| extent_size_default(work)),
@@ -184,6 +179,17 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         })
     });
     made.map(drop).map_err(|error| refusal(error, name, work))
+}
+
+/// Fails where no new group has this name, or would inherit what groups do not.
+fn require_fitting(name: &str, arguments: &Arguments, work: &Work<'_>) -> Result<(), Error> {
+    require_new_name(name).map_err(Error::usage)?;
+    require_free_path(name, work).map_err(Error::usage)?;
+    if arguments.value(&ALLOC) == Some("inherit") {
+        let what = "Volume Group allocation policy cannot inherit from anything";
+        return Err(Error::usage(what));
+    }
+    Ok(())
 }
 
 /// Where there is a group of the name, stock has not looked at the devices.

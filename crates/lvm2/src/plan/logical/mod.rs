@@ -16,6 +16,7 @@ mod rename;
 mod repair;
 mod resize;
 mod resize_store;
+mod resize_stripes;
 mod snapshot;
 mod split;
 mod store;

@@ -49,6 +49,7 @@ pub(super) fn rounded(
         to = to.max(boundary(draft, *leg, to));
     }
     require_less(draft, new, to, old)?;
+    assert!(new <= to && to < old, "it is cut behind what is kept");
     Ok(to)
 }
 

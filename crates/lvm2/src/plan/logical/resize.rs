@@ -12,10 +12,11 @@ use alloc::vec::Vec;
 
 use super::create;
 use super::mirror;
-use super::options::{EXTENTS_MIN, Stripes};
+use super::options::EXTENTS_MIN;
 use super::raid::{self, array};
 use super::reduce;
 use super::resize_store::{origin_of, require_no_merge, require_reducible};
+use super::resize_stripes::{note_stripes, round_up, round_up_array, stripes_of};
 use crate::model::{
     AllocationPolicy, Area, LvFlag, LvId, Part, RaidLevel, Relations, Segment, SegmentType,
     VolumeGroup,
@@ -26,7 +27,7 @@ use crate::plan::change::{Before, Change, Level, Message};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, require_known_segments, wrong};
 use crate::plan::places::{FreeSpace, Places};
-use crate::plan::size::{BELOW, Exactness, ResizeTo, Sign, SizeArgument, Totals};
+use crate::plan::size::{BELOW, Exactness, ResizeTo, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
@@ -506,136 +507,6 @@ fn extend_array(
         .unwrap_or(draft.vg.allocation);
     let how = (policy, exactness, resize.cling_tags);
     raid::extend_array(draft, id, new - old, how, &mut space)
-}
-
-/// The stripes of the new extents with their size, and what stock says about them.
-fn stripes_of(
-    draft: &mut Draft,
-    leg: LvId,
-    (resize, is_mixed): (&Resize<'_>, bool),
-) -> Result<(usize, Sectors)> {
-    let list = &draft.vg.lv(leg).segments;
-    // Segments without extents have no stripes.
-    let mut last = list.iter().rev().map(|segment| match &segment.kind {
-        SegmentType::Striped(striped) => Some((striped.areas.len(), striped.stripe_size)),
-        _ => None,
-    });
-    let last = last.find_map(|last| last).unwrap_or((1, Sectors::ZERO));
-    let count = match (resize.stripes, segments::common_stripes(list)) {
-        (Some(count), _) => count,
-        // What is of another type does not go on as before.
-        (None, _) if is_mixed => 1,
-        (None, Some(_)) => last.0,
-        (None, None) => {
-            return Err(wrong(
-                "Please specify number of stripes (-i) and stripesize (-I)",
-            ));
-        }
-    };
-    create::require_stripes(Stripes { count, size: None })?;
-    let asked = resize.stripe_size.map(|size| fitting(draft, size));
-    if count == 1 {
-        return Ok((1, Sectors::ZERO));
-    }
-    if let Some(size) = asked {
-        return Ok((count, create::checked_stripe_size(draft, size)?));
-    }
-    if last.0 == count {
-        note_last_stripe_size(draft, last.1);
-        return Ok((count, last.1));
-    }
-    let size = create::default_stripe_size(&draft.vg);
-    draft.note(format!("Using default stripesize {}", display_size(size)));
-    Ok((count, size))
-}
-
-/// Says which stripes an array goes on with, where it has some and no copies.
-fn note_stripes(draft: &mut Draft, array: &raid::Array) {
-    if array.copies() == 1 && array.data() > 1 {
-        note_last_stripe_size(draft, array.raid.stripe_size);
-    }
-}
-
-fn note_last_stripe_size(draft: &mut Draft, size: Sectors) {
-    draft.note(format!(
-        "Using stripesize of last segment {}",
-        display_size(size)
-    ));
-}
-
-/// A stripe is no larger than an extent, which is told.
-fn fitting(draft: &mut Draft, size: Sectors) -> Sectors {
-    let most = draft.vg.extent_size;
-    if size > most {
-        draft.note(format!(
-            "Reducing stripe size {} to maximum, physical extent size {}.",
-            display_size(size),
-            display_size(most)
-        ));
-    }
-    size.min(most)
-}
-
-/// The new extents are a multiple of the stripes.
-fn round_up(
-    draft: &mut Draft,
-    old: Extents,
-    new: Extents,
-    stripes: usize,
-    exactness: Exactness,
-    copies: u64,
-) -> Extents {
-    let stripes = stripes as u64;
-    let rest = (new - old).0 % stripes;
-    if rest == 0 {
-        return new;
-    }
-    let (down, up) = (Extents(new.0 - rest), Extents(new.0 - rest + stripes));
-    let free = mirror::free_extents(&draft.vg);
-    if exactness == Exactness::AtMost && (up - old).0.saturating_mul(copies) > free.0 {
-        draft.note(format!(
-            "Rounding size ({} extents) down to stripe boundary size for segment ({} extents)",
-            new.0, down.0
-        ));
-        return down;
-    }
-    draft.note(format!(
-        "Rounding size ({} extents) up to stripe boundary size for segment ({} extents).",
-        new.0, up.0
-    ));
-    up
-}
-
-/// The same for an array, where stock rounds what was asked for: a size, or how much is added.
-fn round_up_array(
-    draft: &mut Draft,
-    array: &raid::Array,
-    resize: &Resize<'_>,
-    new: Extents,
-    exactness: Exactness,
-) -> Extents {
-    let old = array.extents;
-    let data = array.data() as u64;
-    if exactness == Exactness::AtMost || (new - old).0.is_multiple_of(data) {
-        return round_up(draft, old, new, array.data(), exactness, array.copies());
-    }
-    let up = old + Extents((new - old).0.next_multiple_of(data));
-    let size = |extents: Extents| {
-        let asked = match resize.size.sign {
-            Sign::Plus => extents - old,
-            _ => extents,
-        };
-        let sectors = asked.to_sectors(draft.vg.extent_size).unwrap_or_default();
-        format!("{} ({} extents)", display_size(sectors), asked.0)
-    };
-    let text = format!(
-        "Rounding size {} up to stripe boundary size {}.",
-        size(new),
-        size(up)
-    );
-    draft.note(text);
-    assert!(up > new, "it is rounded up");
-    up
 }
 
 /// Where a leg goes on: behind its last segment, where that one has as many stripes.
