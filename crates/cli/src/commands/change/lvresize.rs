@@ -324,8 +324,8 @@ fn require_copies(found: &FoundVg, name: &str, mirrors: Option<usize>) -> ashlar
     if mirrors.is_none_or(|asked| asked.checked_add(1) == Some(copies(&found.model, id))) {
         return Ok(());
     }
-    let what = format!("Cannot change number of mirrors in LV {name}.");
-    Err(ashlar::Error::new(ashlar::Kind::Request, what))
+    let what = "Cannot vary number of mirrors in LV yet.";
+    Err(ashlar::Error::new(ashlar::Kind::Refused, what))
 }
 
 /// The same plan; where it makes an array larger that nobody uses, images are told first how large

@@ -91,6 +91,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         let mut is_changed = false;
         let changed = work.change(&request, |scan, author| {
             let pv = scan.pv(finder.pv(scan, name)?);
+            refuse_tags(scan, pv, &attributes)?;
             require_known(scan, pv, arguments.count(&FORCE))?;
             let planned = plan(scan, pv, &attributes, author)?;
             let change = &planned.change;
@@ -165,6 +166,27 @@ fn tell_unchosen(why: &Error, names: &[String], work: &mut Work<'_>) -> Result<(
     }
     tell_counts(work, 0, 0);
     Ok(())
+}
+
+/// Fails where what is in no group, or in one that is not to be seen, would get a tag: there is
+/// nowhere to write it.
+fn refuse_tags(
+    scan: &Scan,
+    pv: &FoundPv,
+    attributes: &[PvAttribute<'_>],
+) -> ashlar::Result<()> {
+    let is_tag = |attribute: &PvAttribute<'_>| {
+        matches!(
+            attribute,
+            PvAttribute::AddTag(_) | PvAttribute::RemoveTag(_)
+        )
+    };
+    if scan.group_of(pv).is_some() || !attributes.iter().any(is_tag) {
+        return Ok(());
+    }
+    let name = &scan.device(pv.device).name;
+    let what = format!("Can't change tag on Physical Volume {name} not in volume group");
+    Err(Failure::new(Kind::Refused, what))
 }
 
 /// Fails where a physical volume belongs to a group that is not to be seen, or went on without it:
@@ -267,9 +289,7 @@ fn orphan(
                 ));
             }
             PvAttribute::AddTag(_) | PvAttribute::RemoveTag(_) => {
-                return refused(format!(
-                    "Can't change tag on Physical Volume {name} not in volume group"
-                ));
+                debug_assert!(false, "tags were refused");
             }
         }
     }

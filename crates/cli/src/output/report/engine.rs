@@ -200,7 +200,9 @@ impl<'a> Report<'a> {
             .map(|(field, _)| read(field))
             .collect();
         self.rows.push(RowOfCells { shown, sorted });
-        if self.shape.unbuffered && self.shape.format == Format::Basic {
+        // Columns that become rows are known when all are there.
+        let prints_each = self.shape.unbuffered && !self.shape.turned;
+        if prints_each && self.shape.format == Format::Basic {
             self.flush()?;
         }
         Ok(())
@@ -237,6 +239,8 @@ impl<'a> Report<'a> {
                     shape.headings = Headings::None;
                 }
                 self.headings_done = true;
+                // As in stock, which has measured nothing then.
+                shape.aligned &= !(shape.turned && shape.unbuffered);
                 return layout::print(&columns, &rows, &shape, self.out);
             }
             Format::Json => json::Dialect::Strings,
