@@ -134,10 +134,10 @@ impl Host {
     pub fn candidates(&self, source: &DeviceSource) -> Result<Candidates> {
         match source {
             DeviceSource::Listed(specs) => Ok(self.listed(specs)),
-            DeviceSource::Host(named) => self.all(named, &BTreeSet::new()),
+            DeviceSource::Host(named) => self.all(named, None),
             DeviceSource::Listing(named) => {
                 let added = named.iter().filter_map(|path| block_number(path));
-                self.all(named, &added.collect())
+                self.all(named, Some(added.collect()))
             }
         }
     }
@@ -154,8 +154,10 @@ impl Host {
         gathering.found
     }
 
-    /// Those that are `added` need not be in the devices file yet.
-    fn all(&self, named: &[PathBuf], added: &BTreeSet<DeviceNumber>) -> Result<Candidates> {
+    /// Those that are `added` need not be in the devices file yet, which may begin with them.
+    fn all(&self, named: &[PathBuf], added: Option<BTreeSet<DeviceNumber>>) -> Result<Candidates> {
+        let is_begun = added.is_some();
+        let added = added.unwrap_or_default();
         let global = self.config.filter("devices/global_filter")?;
         let local = self.config.filter("devices/filter")?;
         let mut allowed = match self.config.devices_file() {
@@ -166,6 +168,10 @@ impl Host {
             allowed.get_or_insert_default();
         }
         let mut gathering = Gathering::new(self);
+        let missing = self.config.missing_devices_file();
+        if allowed.is_some() || (is_begun && missing != MissingDevicesFile::Fine) {
+            gathering.found.findings.extend(self.ignored_filters());
+        }
         let preferred = self.preferred_names()?;
         let mut devices = self.host_devices(&[&global, &local], &preferred);
         for path in named {
@@ -244,6 +250,21 @@ impl Host {
             put_first(names, preferred);
         }
         devices
+    }
+
+    /// What is said of filters where there is a devices file.
+    fn ignored_filters(&self) -> impl Iterator<Item = Finding> {
+        let set = ["devices/global_filter", "devices/filter"].into_iter();
+        let set = set.filter(|path| self.config.strings(path).is_some());
+        set.map(|path| {
+            let name = path.trim_start_matches("devices/");
+            let text = format!("{path} has no say beside the devices file");
+            let in_lvm2 =
+                format!("Please remove the lvm.conf {name}, it is ignored with the devices file.");
+            Finding::new(FindingKind::Config, Severity::Warning, text)
+                .remedy("take it out of the configuration")
+                .in_lvm2(vec![in_lvm2])
+        })
     }
 
     /// What names of devices are to be like (`devices/preferred_names`), the best first.

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use ashlar::apply::{DeviceList, Naming};
 use ashlar::host::{DeviceSource, DeviceSpec};
 use ashlar::live::Client;
-use ashlar::scan::{FoundVg, Options, Scan, scan};
+use ashlar::scan::{DeviceIndex, FoundVg, Options, Scan, scan};
 use lvm2::model::VgFlag;
 use lvm2::model::name::{NameOf, validate};
 
@@ -62,7 +62,8 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&IMPORT_DEVICES) && !is_listed {
         session.tell("Devices file not enabled, ignoring importdevices.");
     }
-    let copies = copies(&disks.scan, arguments).inspect_err(|_| {
+    let devices = devices(&disks.scan, arguments)?;
+    let copies = copies(&disks.scan, &devices).inspect_err(|_| {
         session.tell_found(&disks, arguments, |finding| group_behind(finding).is_none());
     })?;
     let (name, is_exported) = {
@@ -95,15 +96,19 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     Ok(())
 }
 
-/// The names of the devices that the operands name.
-fn copies(scan: &Scan, arguments: &Arguments) -> Result<Vec<String>, Error> {
+/// The devices that the operands name.
+fn devices(scan: &Scan, arguments: &Arguments) -> Result<Vec<DeviceIndex>, Error> {
     let find = |word: &String| {
         let found = scan.find_device(word, None);
         found.ok_or_else(|| Error::failed(format!("Failed to find device {word}.")))
     };
-    let devices: Result<Vec<_>, _> = arguments.operands().iter().map(find).collect();
+    arguments.operands().iter().map(find).collect()
+}
+
+/// The names of these devices, which are physical volumes.
+fn copies(scan: &Scan, devices: &[DeviceIndex]) -> Result<Vec<String>, Error> {
     let mut all = Vec::new();
-    for found in devices? {
+    for &found in devices {
         let name = scan.device(found).name.clone();
         if !scan.physical_volumes.iter().any(|pv| pv.device == found) {
             let what = format!("Failed to find PVID for device {name}.");

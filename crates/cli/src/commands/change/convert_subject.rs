@@ -245,6 +245,33 @@ pub(super) fn require_store(
     )))
 }
 
+/// Whether the volume is to be laid out anew.
+fn is_laid_out(arguments: &Arguments) -> bool {
+    let is_layout = |to: &str| LAYOUTS.contains(&to) || to.starts_with("raid");
+    arguments.has(&MIRRORS) || arguments.value(&TYPE).is_some_and(is_layout)
+}
+
+/// Refuses volumes of types that are never laid out anew, before it is asked where that would be.
+pub(super) fn require_kind(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    volume: &LvName,
+) -> Result<(), Error> {
+    if !is_laid_out(arguments) {
+        return Ok(());
+    }
+    let scan = work.scan()?;
+    let (group, id) = find(&scan, volume).map_err(|error| failed(&error))?;
+    let kind = type_shown(&group.model, id);
+    let is_visible = Relations::of(&group.model).is_visible(&group.model, id);
+    if !is_visible || !OF_OTHERS.contains(&kind.as_str()) {
+        return Ok(());
+    }
+    let (vg, lv) = (&volume.vg, &volume.lv);
+    let what = format!("Operation not permitted on LV {vg}/{lv} type {kind}.");
+    Err(Error::failed(what))
+}
+
 /// Refuses volumes that cannot be laid out anew, where that or a merge is asked for.
 pub(super) fn require_convertible(
     arguments: &Arguments,
@@ -252,8 +279,7 @@ pub(super) fn require_convertible(
     volume: &LvName,
 ) -> Result<(), Error> {
     let to = arguments.value(&TYPE);
-    let is_layout = |to: &str| LAYOUTS.contains(&to) || to.starts_with("raid");
-    let is_laid_out = arguments.has(&MIRRORS) || to.is_some_and(is_layout);
+    let is_laid_out = is_laid_out(arguments);
     if !is_laid_out && !arguments.has(&MERGE_MIRRORS) {
         return Ok(());
     }
@@ -267,9 +293,6 @@ pub(super) fn require_convertible(
     }
     if !is_laid_out {
         return Ok(());
-    }
-    if OF_OTHERS.contains(&kind.as_str()) {
-        return refused(format!("Operation not permitted on LV {name} type {kind}."));
     }
     match to {
         Some("mirror") if !arguments.has(&MIRRORS) && kind != "raid1" => {

@@ -19,7 +19,7 @@ use super::convert_snapshot::{
     self, MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, split_off,
 };
 use super::convert_subject::{
-    Subject, is_of_type, require_convertible, require_places, split_words, subjects,
+    Subject, is_of_type, require_convertible, require_kind, require_places, split_words, subjects,
 };
 use super::groups::found_group;
 use super::limits::{new_region_size, region_size};
@@ -267,8 +267,13 @@ fn convert_one(
     if !is_of_type(arguments, work, subject)? {
         return Ok(());
     }
+    let is_merged = arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS);
+    require_kind(arguments, work, volume)?;
+    if !is_merged {
+        require_places(work, volume, words)?;
+    }
     require_convertible(arguments, work, volume)?;
-    if arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS) {
+    if is_merged {
         return merging::merge(arguments, work, volume);
     }
     refuse(
@@ -276,7 +281,6 @@ fn convert_one(
         &[not_done::NEW, not_done::SETTINGS, not_done::CONVERSIONS],
     )?;
     refuse_types(arguments)?;
-    require_places(work, volume, words)?;
     if arguments.has(&MERGE_SNAPSHOT) {
         return convert_snapshot::merge(work, volume);
     }

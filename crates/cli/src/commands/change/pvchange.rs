@@ -170,11 +170,7 @@ fn tell_unchosen(why: &Error, names: &[String], work: &mut Work<'_>) -> Result<(
 
 /// Fails where what is in no group, or in one that is not to be seen, would get a tag: there is
 /// nowhere to write it.
-fn refuse_tags(
-    scan: &Scan,
-    pv: &FoundPv,
-    attributes: &[PvAttribute<'_>],
-) -> ashlar::Result<()> {
+fn refuse_tags(scan: &Scan, pv: &FoundPv, attributes: &[PvAttribute<'_>]) -> ashlar::Result<()> {
     let is_tag = |attribute: &PvAttribute<'_>| {
         matches!(
             attribute,
