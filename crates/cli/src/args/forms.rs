@@ -15,6 +15,7 @@ const FORMS: &str = include_str!("forms.txt");
 /// Options whose values stock does not repeat where it refuses them.
 const WITHOUT_VALUES: &[&str] = &[
     "addtag",
+    "cachedevice",
     "cachesettings",
     "deltag",
     "major",

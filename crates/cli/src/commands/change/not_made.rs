@@ -244,3 +244,6 @@ fn other_group(one: &str, other: &str) -> Error {
 fn group_of(name: &str) -> Option<String> {
     path(name).ok().and_then(|(group, _)| group)
 }
+
+#[cfg(test)]
+mod tests;
