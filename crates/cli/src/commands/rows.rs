@@ -7,6 +7,7 @@ use ashlar::scan::{Content, Duplicate, FoundDevice, PvIndex};
 use lvm2::model::{LvId, PvId};
 
 use super::Session;
+use super::dispatch::is_called_as_lvm2;
 use super::report::{Plan, Subject};
 use super::selected::{self, Chosen, Groups, Named};
 use crate::args::{Arguments, Error, flags};
@@ -38,6 +39,8 @@ pub(super) fn report(
         return Err(session.refused(plan.asked().name(), why));
     }
     if plan.is_about_labels()
+        // LVM2's shows labels alone then, also with --all.
+        && (is_called_as_lvm2() || !arguments.has(&flags::ALL))
         && arguments
             .operands()
             .iter()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ashlar::apply::header_now;
 use ashlar::host::Config;
 use ashlar::{Readers, replace_file};
-use lvm2::model::{Header, PvFlag, Segment, SegmentType, VolumeGroup, to_text};
+use lvm2::model::{Header, Segment, SegmentType, VolumeGroup, to_text};
 use lvm2::text::Style;
 
 use super::Session;
@@ -110,15 +110,13 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     Ok(())
 }
 
-/// The text to be written: what the disks say, with today's names of the devices, and which of
-/// them are missing.
+/// The text to be written: what the disks say, with today's names of the devices. What is missing
+/// is not marked: the text is to be restored when it is there again.
 fn text(view: &View, group: &Group, arguments: &Arguments, config: &Config) -> Vec<u8> {
     let mut vg: VolumeGroup = (*group.vg).clone();
     for (pv, _) in group.vg.pvs() {
         if group.found(pv).is_some() {
             vg.pv_mut(pv).device = Some(view.pv_name(group, pv).to_owned());
-        } else {
-            vg.pv_mut(pv).flags.insert(PvFlag::Missing);
         }
     }
     vg.header = Header {
