@@ -71,7 +71,9 @@ fn minor(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<u32>, Erro
         return Ok(None);
     };
     let minor = u32::try_from(asked).ok().filter(|_| asked <= MINOR_MAX);
-    let outside = || Error::failed(format!("Minor number {asked} outside range 0-{MINOR_MAX}."));
+    // As stock shows a number that it cannot hold.
+    let shown = asked.min(i32::MAX as u64);
+    let outside = || Error::failed(format!("Minor number {shown} outside range 0-{MINOR_MAX}."));
     minor.map(Some).ok_or_else(outside)
 }
 

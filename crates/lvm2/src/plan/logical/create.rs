@@ -274,7 +274,9 @@ pub(super) fn new_size(
     if let (NewKind::Mirror(options, _), Exactness::AtMost) = (new.kind, size.exactness) {
         size.extents = leave_log(&draft.vg, options, size.extents, shape, space.total());
     }
-    let pvs = space.places().len();
+    // Where none are named all count, also those that are full.
+    let named = new.places.map(|_| space.places().len());
+    let pvs = named.unwrap_or_else(|| draft.vg.pvs().count());
     if stripes.0 > pvs && shape.copies > 0 && policy(&draft.vg, new) != AllocationPolicy::Anywhere {
         let context = format!(
             "Number of stripes ({}) must not exceed number of physical volumes ({pvs})",
