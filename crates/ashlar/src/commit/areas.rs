@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lvm2::Uuid;
-use lvm2::ondisk::AreaHeader;
+use lvm2::ondisk::{AreaHeader, AreaUse};
 
 use super::flush_policy::{FlushPoint, FlushPolicy};
 use super::open_pv::{Held, OpenPv};
@@ -136,6 +136,7 @@ fn clear_where(
             let header = AreaHeader {
                 committed: None,
                 precommitted: None,
+                usage: AreaUse::Used,
                 ..header
             };
             write_header(pv, index, header, Held::Nothing)
