@@ -314,6 +314,9 @@ fn of_two_groups_of_one_name_the_meant_one_is_changed() {
     run(&two, &format!("vgcreate vg {two}"), 0);
     let uuid = run(&two, "vgs --noheadings -o vg_uuid vg", 0).text();
     run(&both, "vgchange --addtag t vg", 5);
+    // A tag is looked for in both, and names neither.
+    run(&both, "lvchange --addtag t @nobody", 0);
+    run(&both, "lvremove @nobody", 0);
     run(
         &both,
         &format!("vgchange --addtag t -S vg_uuid={}", uuid.trim()),

@@ -4,11 +4,13 @@
 //! An option that was typed counts more. What is added here stands among the words of the command,
 //! too, so that it reaches the owner of a group, which has a configuration of its own.
 
+use std::iter;
+
 use ashlar::host::Config;
 use lvm2::text::Value;
 
 use super::parse::Arguments;
-use super::table::{Command, Flag};
+use super::table::Command;
 
 /// A setting, and the option that it stands for.
 struct Standing {
@@ -100,38 +102,33 @@ pub(crate) fn apply(command: &Command, config: &Config, arguments: &mut Argument
             && !is_said(&standing.long)
             && !standing.beside.iter().any(is_said)
         {
-            standing.add(flag, config, arguments);
+            let values = standing.values(config);
+            values.for_each(|value| arguments.add_unsaid(flag, value));
         }
     }
 }
 
 impl Standing {
-    fn add(&self, flag: &Flag, config: &Config, arguments: &mut Arguments) {
-        let set = config.value(self.key);
-        let number = config.integer(self.key);
+    /// The option's values, one for each time that it is added.
+    fn values(&self, config: &Config) -> impl Iterator<Item = Option<String>> {
         let is_on = config.flag(self.key, false);
-        match self.how {
-            How::Times(count) => (0..count).for_each(|_| {
-                if is_on {
-                    arguments.add_unsaid(flag, None);
-                }
-            }),
+        let (count, value) = match self.how {
+            How::Times(count) => (if is_on { count } else { 0 }, None),
             How::Count(most) => {
-                let count = usize::try_from(number.unwrap_or(0)).unwrap_or(0);
-                (0..count.min(most)).for_each(|_| arguments.add_unsaid(flag, None));
+                let number = config.integer(self.key).unwrap_or(0);
+                (usize::try_from(number).unwrap_or(0).min(most), None)
             }
-            How::Value => match set {
-                Some(Value::String(word)) if !word.is_empty() => {
-                    arguments.add_unsaid(flag, Some((**word).to_owned()));
-                }
-                Some(Value::Integer(number)) => {
-                    arguments.add_unsaid(flag, Some(number.to_string()));
-                }
-                _ => {}
-            },
-            How::Switch if is_on => arguments.add_unsaid(flag, Some("y".to_owned())),
-            How::Switch => {}
-        }
+            How::Value => {
+                let value = match config.value(self.key) {
+                    Some(Value::String(word)) if !word.is_empty() => Some((**word).to_owned()),
+                    Some(Value::Integer(number)) => Some(number.to_string()),
+                    _ => None,
+                };
+                (usize::from(value.is_some()), value)
+            }
+            How::Switch => (usize::from(is_on), Some("y".to_owned())),
+        };
+        iter::repeat_n(value, count)
     }
 }
 

@@ -186,11 +186,9 @@ impl Arguments {
 
     fn words_where(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let given = self.given.iter().filter(|(long, _)| is_wanted(long));
-        let word = |(long, value): &(&str, Option<String>)| match value {
-            Some(value) => format!("--{long}={value}"),
-            None => format!("--{long}"),
-        };
-        given.map(word).collect()
+        given
+            .map(|(long, value)| word(long, value.as_deref()))
+            .collect()
     }
 
     /// Those of `flags` that were given, as words that mean the same.
@@ -207,11 +205,7 @@ impl Arguments {
             "--{}",
             flag.long
         );
-        let word = match &value {
-            Some(value) => format!("--{}={value}", flag.long),
-            None => format!("--{}", flag.long),
-        };
-        self.words.insert(0, word);
+        self.words.insert(0, word(flag.long, value.as_deref()));
         self.given.push((flag.long, value));
     }
 
@@ -250,6 +244,14 @@ impl Arguments {
     /// The words that are not options.
     pub(crate) fn operands(&self) -> &[String] {
         &self.operands
+    }
+}
+
+/// An option as a word.
+fn word(long: &str, value: Option<&str>) -> String {
+    match value {
+        Some(value) => format!("--{long}={value}"),
+        None => format!("--{long}"),
     }
 }
 

@@ -11,7 +11,7 @@ use super::activation::require_usable;
 use super::groups::permitted;
 use super::selection::{About, Asked, asked};
 use super::volumes::{path, require_group_name};
-use super::work::{Work, failed, missing as missing_group};
+use super::work::{Work, missing as missing_group};
 use crate::args::{Arguments, Error, Target, split_target};
 
 /// A volume that the operands name.
@@ -116,12 +116,12 @@ pub(super) fn retain_changeable(
     let scan = work.scan()?;
     let mut words = arguments.operands().iter();
     let is_named = words.any(|word| !word.starts_with('@'));
-    for group in groups_in_play(volumes, arguments, &scan) {
-        let found = scan.find_group(&group).map_err(|error| failed(&error))?;
+    for found in groups_in_play(volumes, arguments, &scan) {
         let Err(error) = permitted(found, tolerated) else {
             continue;
         };
-        volumes.retain(|one| one.group != group);
+        let group = &found.name;
+        volumes.retain(|one| one.group != *group);
         match found.restrictions.first() {
             Some(Restriction::Clustered) if !is_named => {
                 work.error(&format!(
@@ -140,11 +140,11 @@ pub(super) fn retain_changeable(
 
 /// The groups that a command looks into: those of its volumes, those that its words name, and all
 /// where a tag is looked for.
-pub(super) fn groups_in_play(
+pub(super) fn groups_in_play<'s>(
     volumes: &[Chosen],
     arguments: &Arguments,
-    scan: &Scan,
-) -> BTreeSet<String> {
+    scan: &'s Scan,
+) -> Vec<&'s FoundVg> {
     let words = arguments.operands();
     let has_tags = words.iter().any(|word| word.starts_with('@'));
     let named = words.iter().filter_map(|word| match split_target(word) {
@@ -154,9 +154,9 @@ pub(super) fn groups_in_play(
     });
     let mut names: BTreeSet<String> = named.collect();
     names.extend(volumes.iter().map(|one| one.group.clone()));
-    let groups = scan.groups.iter().map(|group| group.name.clone());
+    let groups = scan.groups.iter();
     groups
-        .filter(|name| has_tags || names.contains(name))
+        .filter(|found| has_tags || names.contains(&found.name))
         .collect()
 }
 

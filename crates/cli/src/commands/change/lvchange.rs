@@ -326,10 +326,9 @@ fn retain_usable(
         .operands()
         .iter()
         .any(|word| !word.starts_with('@'));
-    for group in groups_in_play(volumes, arguments, &scan) {
-        let found = scan.find_group(&group).map_err(|error| failed(&error))?;
+    for found in groups_in_play(volumes, arguments, &scan) {
         if let Err(error) = require_usable(found) {
-            volumes.retain(|one| one.group != group);
+            volumes.retain(|one| one.group != found.name);
             if is_named {
                 work.fail_later(&error.to_string());
             }
