@@ -451,13 +451,10 @@ impl<'a> Session<'a> {
                 }
             }
         }
+        // Who is in another group now has its text, and what was set aside there stays so.
+        let is_member = |pv: Uuid| committed(change).any(|vg| vg.pv_by_uuid(&pv).is_some());
         for vg in committed(change) {
-            clear(
-                pvs,
-                vg.uuid,
-                |pv| vg.pv_by_uuid(&pv).is_some(),
-                flush_policy,
-            )?;
+            clear(pvs, vg.uuid, is_member, flush_policy)?;
         }
         let mut after = edits(When::AfterCommit);
         let members: Vec<&VolumeGroup> = committed(change).collect();

@@ -1,6 +1,7 @@
 //! Metadata areas that a commit brings up to date, as people are told.
 
 use lvm2::model::VolumeGroup;
+use lvm2::plan::unfinished::is_unfinished;
 use lvm2::plan::{Change, GroupChange, Message};
 
 use crate::scan::{AreaContent, FoundArea, FoundVg, Scan};
@@ -8,13 +9,17 @@ use crate::scan::{AreaContent, FoundArea, FoundVg, Scan};
 /// Which areas have an old text of a group that is written; the words are stock's.
 pub(super) fn updates(scan: &Scan, change: &Change) -> Vec<Message> {
     let mut messages = Vec::new();
+    let mut marked = None;
     for change in &change.groups {
         let (new, seqno) = match change {
+            // Stock has no text with a mark, which the next one takes away.
+            GroupChange::Commit(new) if marked == Some(new.uuid) => continue,
             GroupChange::Commit(new) => (new, new.seqno),
             // Stock removes the volumes first, which is a text of its own.
             GroupChange::Erase(old) if old.lv_count() > 0 => (old, old.seqno + 1),
             GroupChange::Erase(_) => continue,
         };
+        marked = is_unfinished(new).then_some(new.uuid);
         if let Some(found) = scan.groups_of_uuid(new.uuid).next() {
             let text = |device: &str| {
                 let text = format!(

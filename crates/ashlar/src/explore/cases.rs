@@ -293,6 +293,7 @@ impl Case {
         let small = C::VgCreate("vg0", FIRST[last]);
         let other = C::VgCreate("vg1", LAST[disks]);
         let ignored = C::PvChange(0, P::Areas(AreaUse::Ignored));
+        let one_copy = C::VgChange("vg0", G::Copies(MetadataCopies::Exactly(1)));
         let case = |setup: &[C], command| Self::new(disks, setup, command);
         let mishap = |mishap, setup: &[C], command| Self {
             mishap,
@@ -318,15 +319,14 @@ impl Case {
                 &with(&[vg, a, ignored]),
                 C::PvChange(0, P::Areas(AreaUse::Used)),
             ),
-            case(
-                &with(&[vg, a]),
-                C::VgChange("vg0", G::Copies(MetadataCopies::Exactly(1))),
-            ),
+            case(&with(&[vg, a]), one_copy),
             case(
                 &with(&[vg, a, ignored]),
                 C::VgChange("vg0", G::Copies(MetadataCopies::All)),
             ),
             case(&with(&[vg, a]), C::VgSplit("vg0", "vg1", last)),
+            case(&with(&[vg, a, one_copy]), C::VgSplit("vg0", "vg1", 0)),
+            case(&with(&[vg, a, one_copy]), C::VgSplit("vg0", "vg1", last)),
             case(&with(&[small, other, a]), C::VgMerge("vg0", "vg1")),
             case(
                 &with(&[small, other, a]),

@@ -42,6 +42,8 @@ pub(super) type Verdict = Result<&'static str, String>;
 const HALF_DONE: &str = "half done";
 /// Which areas are ignored is said by their own headers alone.
 const IN_USE: &str = "new, with an area that is used still";
+/// What is left of a group that is split keeps its text where it kept none so far.
+const MORE_IN_USE: &str = "old, with an area that is used already";
 
 impl<'a> Judge<'a> {
     /// Of a case whose disks held `before`, and hold `after` if nothing goes wrong.
@@ -156,6 +158,7 @@ impl<'a> Judge<'a> {
                 Ok("old, with an outdated physical volume")
             }
             _ if seen.groups.iter().any(GroupView::is_unfinished) => Ok(HALF_DONE),
+            Command::VgSplit(..) if seen.has_same_contents(&self.old) => Ok(MORE_IN_USE),
             _ => Err(format!("neither old nor new: {seen:?}")
                 .chars()
                 .take(300)
@@ -176,9 +179,10 @@ impl<'a> Judge<'a> {
         let wanted: Vec<&Settled> = match verdict {
             "old" => self.settled[..1].iter().flatten().collect(),
             "new" => self.settled[1..].iter().flatten().collect(),
-            IN_USE => {
+            IN_USE | MORE_IN_USE => {
                 let is_same = |wanted: &&Settled| wanted.has_same_groups(&settled);
-                let same = self.settled[1].iter().find(is_same);
+                let then = usize::from(verdict == IN_USE);
+                let same = self.settled[then].iter().find(is_same);
                 return same.map(|_| ()).ok_or("other groups".to_owned());
             }
             // The command was run again, with other UUIDs.

@@ -7,7 +7,7 @@ use block::{BlockingDevice, Device, Range};
 use lvm2::model::{PvId, VolumeGroup, from_text};
 use lvm2::ondisk::versions;
 use lvm2::plan::group::{
-    GroupAttribute, Insistence, NewGroup, SplitInto, SplitOff, VolumesOf, change_group,
+    AreaState, GroupAttribute, Insistence, NewGroup, SplitInto, SplitOff, VolumesOf, change_group,
     create_group, export_group, extend_group, import_group, merge_groups, reduce_group,
     remove_group, remove_missing, rename_group, restore_group, restore_missing, split_group,
 };
@@ -141,13 +141,13 @@ impl Command {
                 repair_volume(vg, volume, &missing(group), &states(scan, group), author)
             }
             Self::VgSplit(_, to, disk) => {
-                let pvs = BTreeSet::from([pv(disk)?.0]);
-                split_group(vg, SplitInto::named(to), SplitOff::Pvs(&pvs), author)
+                split(vg, pv(disk)?.0, SplitInto::named(to), &areas, author)
             }
             Self::VgSplitInto(_, to, disk) => {
-                let pvs = BTreeSet::from([pv(disk)?.0]);
-                let into = SplitInto::Existing(&scan.find_group(to)?.model);
-                split_group(vg, into, SplitOff::Pvs(&pvs), author)
+                let other = scan.find_group(to)?;
+                let areas = [areas, area_states(scan, other)].concat();
+                let into = SplitInto::Existing(&other.model);
+                split(vg, pv(disk)?.0, into, &areas, author)
             }
             Self::VgMerge(_, from) => merge_groups(vg, &scan.find_group(from)?.model, author),
             Self::VgRename(_, to) => rename_group(vg, to, author),
@@ -303,6 +303,17 @@ fn begin(
         region_size: Some(REGION),
     };
     begin_move(vg, &request, author).map(|(change, _)| change)
+}
+
+fn split(
+    vg: &VolumeGroup,
+    pv: PvId,
+    into: SplitInto<'_>,
+    areas: &[AreaState],
+    author: &mut Author<'_>,
+) -> lvm2::Result<Change> {
+    let off = BTreeSet::from([pv]);
+    split_group(vg, into, SplitOff::Pvs(&off), areas, author)
 }
 
 /// Begins to free what lies behind so many extents.

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use block::sim::{Image, SimDevice};
 use block::{Device, Range};
 use lvm2::Uuid;
-use lvm2::model::{Header, VgFlag, to_text};
+use lvm2::model::VgFlag;
 use lvm2::ondisk::{AreaUse, PvUse};
 use lvm2::plan::group::GroupAttribute;
 use lvm2::plan::unfinished::is_unfinished;
-use lvm2::text::Style;
 
 use super::command::{Command, named};
-use super::view::{DATA, complaints, damage, nonsense, view};
+use super::view::{DATA, complaints, contents_of, damage, nonsense, view};
 use crate::commit::FlushPolicy;
 use crate::host::Host;
 use crate::scan::{FoundVg, Restriction, Scan, scan_devices};
@@ -155,10 +154,8 @@ fn commands(name: &'static str, group: &FoundVg, found: &Scan) -> Vec<Command> {
 
 fn settled(found: &Scan, images: Vec<Image>) -> Settled {
     let groups = found.groups.iter().map(|group| {
-        let mut model = (*group.model).clone();
-        model.seqno = 0;
-        model.header = Header::default();
-        (model.name.clone(), model.uuid, to_text(&model, Style::Raw))
+        let text = contents_of(&group.model);
+        (group.name.clone(), group.uuid, text)
     });
     let seen = view(found);
     Settled {

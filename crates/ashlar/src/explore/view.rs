@@ -6,11 +6,13 @@ use std::sync::Arc;
 use block::sim::Image;
 use block::{Device, Range};
 use lvm2::model::{
-    Area, LvFlag, LvId, RaidLevel, Relations, Segment, SegmentType, VolumeGroup, is_snapshot_holder,
+    Area, Header, LvFlag, LvId, RaidLevel, Relations, Segment, SegmentType, VolumeGroup,
+    is_snapshot_holder, to_text,
 };
 use lvm2::ondisk::{AreaUse, PvUse};
 use lvm2::plan::logical::MIRROR_LOG_HEADER_SIZE;
 use lvm2::plan::{Piece, pieces};
+use lvm2::text::Style;
 use lvm2::{Bytes, Extents, Uuid};
 
 use super::blocks::Blocks;
@@ -82,12 +84,34 @@ impl GroupView {
         let group = tree.and_then(|tree| lvm2::model::from_text(&tree));
         group.is_ok_and(|vg| lvm2::plan::unfinished::is_unfinished(&vg))
     }
+
+    fn contents(&self) -> Option<Vec<u8>> {
+        let tree = lvm2::text::parse(&self.text).ok()?;
+        Some(contents_of(&lvm2::model::from_text(&tree).ok()?))
+    }
+}
+
+/// What the text of a group says but for when and how often it was written.
+pub(super) fn contents_of(vg: &VolumeGroup) -> Vec<u8> {
+    let mut vg = vg.clone();
+    vg.seqno = 0;
+    vg.header = Header::default();
+    to_text(&vg, Style::Raw)
 }
 
 impl View {
     /// Whether the groups and the free physical volumes are the same, whatever labels say of them.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         self.groups == other.groups && self.free == other.free
+    }
+
+    /// Whether the groups are the same but for when and how often they were written.
+    pub(super) fn has_same_contents(&self, other: &Self) -> bool {
+        let contents = |view: &Self| -> Vec<_> {
+            let groups = view.groups.iter();
+            groups.map(GroupView::contents).collect()
+        };
+        contents(self) == contents(other) && self.free == other.free
     }
 }
 

@@ -3,7 +3,7 @@
 use lvm2::plan::group::{SplitInto, SplitOff, split_group};
 
 use super::bench::{Bench, in_group};
-use crate::apply::{Quiet, Request, TestMode};
+use crate::apply::{Quiet, Request, TestMode, area_states};
 use crate::scan::Presence;
 use crate::{Kind, Result};
 
@@ -21,9 +21,16 @@ fn half_split(other: &str) -> Bench {
     bench.create_group_of("vg0", &disks[..3]);
     bench.create_group_of("vg2", &disks[3..]);
     let split = bench.change(&in_group("vgsplit"), &mut prompt, |scan, author| {
-        let vg = &scan.find_group("vg0")?.model;
+        let group = scan.find_group("vg0")?;
+        let (vg, areas) = (&group.model, area_states(scan, group));
         let last = vg.pvs().map(|(id, _)| id).skip(2).collect();
-        let mut change = split_group(vg, SplitInto::named("vg1"), SplitOff::Pvs(&last), author)?;
+        let mut change = split_group(
+            vg,
+            SplitInto::named("vg1"),
+            SplitOff::Pvs(&last),
+            &areas,
+            author,
+        )?;
         change.groups.truncate(1);
         Ok(change.into())
     });

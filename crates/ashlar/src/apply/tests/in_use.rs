@@ -1,8 +1,11 @@
 //! What is in use or holds a file system, and what becomes of it.
 
 use lvm2::Uuid;
-use lvm2::model::VolumeGroup;
-use lvm2::plan::group::{GroupAttribute, SplitInto, SplitOff, change_group, split_group};
+use lvm2::model::{PhysicalVolume, VolumeGroup};
+use lvm2::ondisk::AreaUse;
+use lvm2::plan::group::{
+    AreaState, GroupAttribute, SplitInto, SplitOff, change_group, split_group,
+};
 use lvm2::plan::logical::{Along, Resize, remove_volumes, resize_volume};
 use lvm2::plan::size::{ResizeTo, SizeArgument};
 use lvm2::plan::{Author, Change, VolumeChange};
@@ -41,7 +44,14 @@ fn removed(vg: &VolumeGroup, author: &mut Author<'_>) -> lvm2::Result<Change> {
 /// The disk with this number, and all that is on it, in a group of its own.
 fn split<const DISK: usize>(vg: &VolumeGroup, author: &mut Author<'_>) -> lvm2::Result<Change> {
     let pvs = vg.pvs().map(|(id, _)| id).skip(DISK).take(1).collect();
-    split_group(vg, SplitInto::named("vg1"), SplitOff::Pvs(&pvs), author)
+    let in_use = |pv: &PhysicalVolume| AreaState {
+        pv: pv.uuid,
+        area: 0,
+        usage: AreaUse::Used,
+    };
+    let areas: Vec<AreaState> = vg.pvs().map(|(_, pv)| in_use(pv)).collect();
+    let (into, off) = (SplitInto::named("vg1"), SplitOff::Pvs(&pvs));
+    split_group(vg, into, off, &areas, author)
 }
 
 type Planner = fn(&VolumeGroup, &mut Author<'_>) -> lvm2::Result<Change>;

@@ -1,6 +1,6 @@
 //! `vgsplit` and `vgmerge`: one group becomes two, two become one.
 
-use ashlar::apply::{Request, permit};
+use ashlar::apply::{Request, area_states, permit};
 use ashlar::scan::Scan;
 use lvm2::model::name::wrongness;
 use lvm2::plan::group::{NewGroupSettings, SplitInto, SplitOff, merge_groups, split_group};
@@ -111,12 +111,15 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
             Some(name) => SplitOff::Volume(name),
             None => SplitOff::Pvs(&pvs),
         };
+        let mut areas = area_states(scan, found);
         let into = if exists {
-            SplitInto::Existing(&scan.find_group(to)?.model)
+            let other = scan.find_group(to)?;
+            areas.extend(area_states(scan, other));
+            SplitInto::Existing(&other.model)
         } else {
             SplitInto::New(to, asked)
         };
-        planned(split_group(&found.model, into, off, author))
+        planned(split_group(&found.model, into, off, &areas, author))
     })?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! or another one.
 //!
 //! ```text
+//!     commit 0   the source as it is, where what is left of it kept no text so far
 //!     commit 1   the target, exported and with a mark: nobody uses it yet
 //!     commit 2   the source without what has moved
 //!     commit 3   the target as it is to be
@@ -16,14 +17,15 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::copies::MetadataCopies;
+use super::copies::{AreaState, MetadataCopies, balance};
 use super::create::require_name;
 use super::merge::{require_alike, require_limits};
 use super::transplant::transplant;
 use crate::Result;
 use crate::model::{AllocationPolicy, Area, LvId, PvFlag, PvId, Relations, VgFlag, VolumeGroup};
+use crate::ondisk::AreaUse;
 use crate::plan::author::Author;
-use crate::plan::change::{Change, GroupChange, Message, VolumeChange};
+use crate::plan::change::{AreaChange, Change, GroupChange, Message, VolumeChange};
 use crate::plan::draft::{
     Draft, find_lv, refused, require_known_segments, require_names_fit, require_not_exported, seal,
     wrong,
@@ -69,10 +71,13 @@ pub enum SplitOff<'a> {
 }
 
 /// Splits physical volumes off a group. The caller knows that what stands on them is inactive.
+/// `areas` are those of the group, and of the one that they go to, as they are: each keeps its text
+/// somewhere, for which areas that were set aside are taken into use.
 pub fn split_group(
     vg: &VolumeGroup,
     into: SplitInto<'_>,
     off: SplitOff<'_>,
+    areas: &[AreaState],
     author: &mut Author<'_>,
 ) -> Result<Change> {
     let draft = Draft::begin(vg)?;
@@ -108,29 +113,74 @@ pub fn split_group(
         lv: vg.lv(*lv).uuid,
         name: vg.lv(*lv).name().to_owned(),
     });
-    let mut groups = Vec::new();
-    let mut hidden = to.clone();
-    mark_exported(&mut hidden);
-    mark_split(&mut hidden, Origin::of(vg));
-    seal(&mut hidden, author)?;
-    to.seqno = hidden.seqno;
-    groups.push(GroupChange::Commit(hidden));
-    if from.pv_count() > 0 {
-        seal(&mut from, author)?;
-        groups.push(GroupChange::Commit(from));
-    }
-    seal(&mut to, author)?;
     let text = format!(
         "{first} volume group \"{}\" successfully split from \"{}\"",
         to.name, vg.name
     );
-    groups.push(GroupChange::Commit(to));
+    let of_rest = taken_into_use(&from, areas)?;
+    let areas = [of_rest.clone(), taken_into_use(&to, areas)?].concat();
     Ok(Change {
         volumes: volumes.collect(),
-        groups,
+        groups: commits(vg, !of_rest.is_empty(), from, to, author)?,
+        areas,
         messages: vec![Message::note(text)],
         ..Change::default()
     })
+}
+
+/// What is committed of `source`, which is divided into `rest` and `target`. Where what is left of
+/// it keeps a text in an area for the first time, that comes before all else.
+fn commits(
+    source: &VolumeGroup,
+    is_moved: bool,
+    mut rest: VolumeGroup,
+    mut target: VolumeGroup,
+    author: &Author<'_>,
+) -> Result<Vec<GroupChange>> {
+    assert!(
+        !is_moved || rest.pv_count() > 0,
+        "what keeps its text elsewhere stays"
+    );
+    let mut groups = Vec::new();
+    let mut source = source.clone();
+    if is_moved {
+        seal(&mut source, author)?;
+        rest.seqno = source.seqno;
+        groups.push(GroupChange::Commit(source.clone()));
+    }
+    let mut hidden = target.clone();
+    mark_exported(&mut hidden);
+    mark_split(&mut hidden, Origin::of(&source));
+    seal(&mut hidden, author)?;
+    target.seqno = hidden.seqno;
+    groups.push(GroupChange::Commit(hidden));
+    if rest.pv_count() > 0 {
+        seal(&mut rest, author)?;
+        groups.push(GroupChange::Commit(rest));
+    }
+    seal(&mut target, author)?;
+    groups.push(GroupChange::Commit(target));
+    Ok(groups)
+}
+
+/// The areas of a group, of those that were set aside, that are used from now on, so that there are
+/// as many as it says.
+fn taken_into_use(vg: &VolumeGroup, areas: &[AreaState]) -> Result<Vec<AreaChange>> {
+    let is_member = |area: &&AreaState| vg.pv_by_uuid(&area.pv).is_some();
+    let own: Vec<AreaState> = areas.iter().filter(is_member).copied().collect();
+    if own.is_empty() && vg.pv_count() > 0 {
+        return Err(refused(
+            "Cannot split: Nowhere to store metadata for new Volume Group",
+        ));
+    }
+    let mut changes = balance(&own, MetadataCopies::from_number(vg.metadata_copies));
+    changes.retain(|change| change.usage == AreaUse::Used);
+    let in_use = own.iter().filter(|area| area.usage == AreaUse::Used);
+    assert!(
+        vg.pv_count() == 0 || in_use.count() + changes.len() > 0,
+        "it keeps a text"
+    );
+    Ok(changes)
 }
 
 /// The group that the physical volumes join, and stock's word for it.

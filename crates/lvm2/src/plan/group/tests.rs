@@ -389,6 +389,10 @@ fn images_being_rebuilt_are_no_redundancy() {
     assert!(said.contains("what it does not hold yet is lost"), "{said}");
 }
 
+fn divided(vg: &VolumeGroup, into: SplitInto<'_>, off: SplitOff<'_>) -> Result<Change> {
+    by_author(|author| split_group(vg, into, off, &areas_of(vg), author))
+}
+
 #[test]
 fn groups_are_split_and_merged() {
     // Proves: whole volumes go, references follow, and merging is the opposite.
@@ -396,7 +400,7 @@ fn groups_are_split_and_merged() {
     let ids = pvs(&vg);
     let split = |off: &[PvId]| {
         let off: BTreeSet<PvId> = off.iter().copied().collect();
-        by_author(|author| split_group(&vg, SplitInto::named("vg2"), SplitOff::Pvs(&off), author))
+        divided(&vg, SplitInto::named("vg2"), SplitOff::Pvs(&off))
     };
     let error = split(&ids[..1]).expect_err("m stands on two");
     assert_eq!(
@@ -461,14 +465,10 @@ fn groups_are_split_and_merged() {
     );
     let all = split(&ids).expect("everything can go");
     assert_eq!(all.groups.len(), 2);
-    let into = by_author(|author| {
-        let off = BTreeSet::from([pvs(rest)[0]]);
-        split_group(rest, SplitInto::Existing(new), SplitOff::Pvs(&off), author)
-    });
+    let off = BTreeSet::from([pvs(rest)[0]]);
+    let into = divided(rest, SplitInto::Existing(new), SplitOff::Pvs(&off));
     assert_eq!(into.expect("it can").groups.len(), 2);
-    let one = by_author(|author| {
-        split_group(&vg, SplitInto::named("vg2"), SplitOff::Volume("m"), author)
-    });
+    let one = divided(&vg, SplitInto::named("vg2"), SplitOff::Volume("m"));
     one.expect("a goes along, since it stands there too");
     by_author(|author| merge_groups(&vg, &vg, author)).expect_err("the same");
     let mut other = mirrored();
@@ -552,4 +552,32 @@ fn copies_of_the_metadata_are_balanced() {
     assert_eq!(balance(&areas, MetadataCopies::All).len(), 2);
     assert_eq!(balance(&areas, MetadataCopies::Exactly(9)).len(), 2);
     assert_eq!(balance(&areas[2..], MetadataCopies::Unmanaged).len(), 1);
+}
+
+#[test]
+fn both_sides_of_a_split_keep_a_text() {
+    // Proves: an area that was set aside is used where its side has no other. The side that stays
+    // has its text there before the other one's is written over it; without areas none is split.
+    let vg = mirrored();
+    let ids = pvs(&vg);
+    let mut areas = areas_of(&vg);
+    areas[1].usage = AreaUse::Ignored;
+    areas[2].usage = AreaUse::Ignored;
+    let split = |off: &[PvId], areas: &[AreaState]| {
+        let off: BTreeSet<PvId> = off.iter().copied().collect();
+        let (into, off) = (SplitInto::named("vg2"), SplitOff::Pvs(&off));
+        by_author(|author| split_group(&vg, into, off, areas, author))
+    };
+    let change = split(&ids[2..], &areas).expect("its area is used again");
+    assert_eq!((change.groups.len(), change.areas.len()), (3, 1));
+    assert_eq!(change.areas[0].pv, areas[2].pv);
+    let change = split(&ids[..2], &areas).expect("the area of the other is used again");
+    let [GroupChange::Commit(first), GroupChange::Commit(hidden), ..] = &change.groups[..] else {
+        panic!("{:?}", change.groups.len());
+    };
+    assert_eq!((change.groups.len(), first.uuid), (4, vg.uuid));
+    assert_eq!((first.seqno, first.pv_count()), (vg.seqno + 1, 3));
+    assert_eq!(split_from(hidden).map(|from| from.seqno), Some(first.seqno));
+    let error = split(&ids[2..], &areas[..2]).expect_err("it has no area");
+    assert_eq!(error.kind, Kind::Refused);
 }
