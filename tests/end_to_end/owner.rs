@@ -302,6 +302,22 @@ fn a_command_runs_in_one_process() {
     );
 }
 
+/// A line that is too long for an owner is refused with what to do, and the owner goes on.
+#[test]
+fn lines_that_are_too_long_for_an_owner_are_refused() {
+    let world = World::new();
+    let served = world.serve("nbd.sock", &["vg0/linear1"]);
+    let names = vec!["vg0/linear1"; 8000];
+    let tool = world.ashlar().args(["lvchange", "--addtag", "x"]);
+    let refused = tool.args(names).exit(5).complaints();
+    assert!(refused.contains("name fewer at once"), "{refused}");
+    world
+        .ashlar()
+        .args(["lvchange", "--addtag", "x", "vg0/linear1"])
+        .succeed();
+    drop(served);
+}
+
 /// Attached nodes, the second of them served by the first one's process, grow with their volumes;
 /// the second goes away by itself, and the first one's process stays for it.
 #[test]

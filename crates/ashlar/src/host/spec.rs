@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use nbd::client::Address;
 
+use crate::notices;
 use crate::{Error, Kind, Result};
 
 /// The variable that is used where there is no `--devices`.
@@ -53,7 +54,9 @@ impl DeviceSource {
         let mut texts = Vec::new();
         for option in options {
             let option = option.as_ref();
-            if Path::new(option).exists() {
+            if option.is_empty() {
+                notices::tell_once("Device not found for .");
+            } else if Path::new(option).exists() {
                 texts.push(option.to_owned());
             } else {
                 texts.extend(split(option, ','));

@@ -11,7 +11,7 @@ use lvm2::Uuid;
 use super::console::{Console, Stream};
 use super::runtime::{Standing, connect, is_held, recorded};
 use super::status::VolumeStatus;
-use super::wire::{Export, Exported, Lines, Next, Reply, Request, decode_reply};
+use super::wire::{Export, Exported, LINE_MAX, Lines, Next, Reply, Request, decode_reply};
 use crate::apply::Answer;
 use crate::{Error, Kind, Result};
 
@@ -272,7 +272,18 @@ impl Client {
     }
 
     fn say(&mut self, request: &Request) -> Result<()> {
-        let said = self.lines.send(&request.to_line());
+        let line = request.to_line();
+        if line.len() > LINE_MAX {
+            let what = format!(
+                "the command line has {} bytes, and process {}, which owns volume group {}, takes \
+                 {LINE_MAX}; name fewer at once",
+                line.len(),
+                self.pid,
+                self.group
+            );
+            return Err(Error::new(Kind::Request, what));
+        }
+        let said = self.lines.send(&line);
         said.map_err(|error| self.unsaid(error))
     }
 

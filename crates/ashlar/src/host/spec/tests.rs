@@ -19,6 +19,8 @@ fn options_are_stronger_than_the_variable() {
     assert_eq!(choose(&[], Some("")), DeviceSource::Host(Vec::new()));
     assert_eq!(choose(&[], Some("a:b")), listed(&["a", "b"]));
     assert_eq!(choose(&["x,y", "z"], Some("a")), listed(&["x", "y", "z"]));
+    // Who names nothing means no device, and not all of them.
+    assert_eq!(choose(&[""], Some("a")), listed(&[]));
 }
 
 #[test]

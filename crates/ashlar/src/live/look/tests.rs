@@ -407,10 +407,11 @@ fn a_split_and_a_merge_look_once() {
     };
     let looked = members.change_as(&split, |scan, author| {
         let uuid = scan.pv(find_pv(scan, &members.name())?).uuid;
-        let model = &scan.find_group("vg0")?.model;
+        let group = scan.find_group("vg0")?;
+        let (model, areas) = (&group.model, area_states(scan, group));
         let pvs = [model.pv_by_uuid(&uuid).expect("is a member")].into();
         let (into, off) = (SplitInto::named("vg1"), SplitOff::Pvs(&pvs));
-        Ok(split_group(model, into, off, author)?.into())
+        Ok(split_group(model, into, off, &areas, author)?.into())
     });
     assert_eq!(looked, (1, ALL.to_owned()), "vgsplit");
     assert!(!members.holds());

@@ -21,6 +21,9 @@ use crate::attachment::Claim;
 use crate::commands::open::{ACTIVATION_MODE, Opener};
 use crate::live::{Nodes, Wanted, of_caller};
 
+/// Names that stand on one line, in bytes; a name has 255 at most, and JSON makes three more of
+/// each. With the options beside them they are less than `ashlar::live` takes.
+const NAMES_MAX: usize = 32 << 10;
 /// What the owner has to be told of an activation.
 const OF_ACTIVATION: &[&Flag] = &[
     &ACTIVATE,
@@ -135,14 +138,32 @@ fn elsewhere(
     words.extend(words_of_caller(arguments)?);
     words.extend(arguments.words_of(flags::OF_DISKS));
     words.extend(arguments.words_of(OF_ACTIVATION));
-    match by {
-        Meant::Group => words.push(group.name.clone()),
-        Meant::Volumes(_) => {
-            let ids = meant(&group.model, by).into_iter();
-            let names = ids.map(|id| group.model.lv(id).name());
-            words.extend(names.map(|name| format!("{}/{name}", group.name)));
+    let lines = match by {
+        Meant::Group => {
+            words.push(group.name.clone());
+            vec![words]
         }
+        Meant::Volumes(_) => {
+            let volumes = meant(&group.model, by);
+            lines(&words, full_names(&group.model, &volumes))
+        }
+    };
+    let mut is_done = true;
+    for line in lines {
+        is_done &= said_there(&line, group, by, activation, arguments, work)?;
     }
+    Ok(is_done)
+}
+
+/// A line for the process that owns the group. Whether there was nothing to do.
+fn said_there(
+    words: &[String],
+    group: &FoundVg,
+    by: Meant<'_>,
+    activation: Activation,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<bool, Error> {
     for _ in 0..OWNERS_MAX {
         let client = Client::find(group.uuid).map_err(|error| failed(&error))?;
         let client = match (client, activation) {
@@ -162,11 +183,32 @@ fn elsewhere(
                 begin_for(group.uuid, arguments, work)?
             }
         };
-        if work.run_elsewhere(client, &words)? {
+        if work.run_elsewhere(client, words)? {
             return Ok(false);
         }
     }
     Err(owners_end())
+}
+
+/// The lines that say `words` of volumes: an owner takes no line that is too long.
+fn lines(words: &[String], names: impl Iterator<Item = String>) -> Vec<Vec<String>> {
+    let mut lines = vec![words.to_vec()];
+    let mut bytes = 0;
+    for name in names {
+        bytes += name.len();
+        if bytes > NAMES_MAX {
+            lines.push(words.to_vec());
+            bytes = name.len();
+        }
+        lines.last_mut().expect("there is one").push(name);
+    }
+    lines
+}
+
+/// The names of volumes, with that of their group.
+fn full_names(vg: &VolumeGroup, volumes: &[LvId]) -> impl Iterator<Item = String> {
+    let names = volumes.iter().map(|id| vg.lv(*id).name());
+    names.map(|name| format!("{}/{name}", vg.name))
 }
 
 fn activate(
@@ -360,10 +402,18 @@ pub(in crate::commands::change) fn refresh_active(
     let mut words = vec!["lvchange".to_owned(), "--refresh".to_owned()];
     words.extend(words_of_caller(arguments)?);
     words.extend(arguments.words_of(flags::OF_DISKS));
-    let names = volumes.iter().map(|id| vg.lv(*id).name());
-    words.extend(names.map(|name| format!("{}/{name}", vg.name)));
-    // One that ended had nothing active.
-    work.run_elsewhere(client, &words).map(drop)
+    let mut client = Some(client);
+    for line in lines(&words, full_names(vg, volumes)) {
+        let found = match client.take() {
+            Some(client) => Some(client),
+            None => Client::find(vg.uuid).map_err(|error| failed(&error))?,
+        };
+        // One that ended had nothing active.
+        if let Some(client) = found {
+            work.run_elsewhere(client, &line)?;
+        }
+    }
+    Ok(())
 }
 
 /// Asks before an origin goes along with a snapshot that was named.
@@ -423,3 +473,6 @@ fn words_of_caller(arguments: &Arguments) -> Result<Vec<String>, Error> {
     words.extend(arguments.words_of(&[&flags::DEVICES]));
     Ok(words)
 }
+
+#[cfg(test)]
+mod tests;

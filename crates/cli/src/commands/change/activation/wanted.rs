@@ -52,7 +52,7 @@ pub(super) struct Wanted {
 }
 
 /// Fails where stock would activate, deactivate or refresh nothing of a group: one that is
-/// exported, or another host's.
+/// exported, another host's, or of a cluster.
 pub(in crate::commands::change) fn require_usable(group: &FoundVg) -> Result<(), Error> {
     let name = &group.name;
     for restriction in &group.restrictions {
@@ -63,6 +63,10 @@ pub(in crate::commands::change) fn require_usable(group: &FoundVg) -> Result<(),
             }
             Restriction::Shared { lock_type } => format!(
                 "Cannot access VG {name} with lock type {lock_type} that requires lvmlockd."
+            ),
+            Restriction::Clustered => format!(
+                "Cannot access clustered VG {name}.\nSee lvmlockd(8) for changing a clvm/clustered \
+                 VG to a shared VG."
             ),
             _ => continue,
         };
