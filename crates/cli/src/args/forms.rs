@@ -81,9 +81,9 @@ struct Given<'a> {
     value: Option<&'a str>,
 }
 
-/// How well a form fits: whether it needs the type that was given, needs that are met, and few
-/// options left.
-type Fit = (bool, usize, std::cmp::Reverse<usize>);
+/// How well a form fits: whether it needs the type that was given, few options left, and, where
+/// none are, needs that are met.
+type Fit = (bool, std::cmp::Reverse<usize>, usize);
 
 /// Refuses what is no form of the command.
 pub(super) fn check(command: &str, arguments: &Arguments) -> Result<(), Error> {
@@ -245,13 +245,14 @@ impl Form {
 
     fn fit(&self, given: &[Given<'_>]) -> Fit {
         let is_of_type = self.needed.iter().any(|choice| choice.long == "type");
+        let left = self.left(given).count();
         let names = if self.ignores_names {
             0
         } else {
             self.names.len()
         };
-        let met = self.met(given, names);
-        (is_of_type, met, std::cmp::Reverse(self.left(given).count()))
+        let met = if left > 0 { 0 } else { self.met(given, names) };
+        (is_of_type, std::cmp::Reverse(left), met)
     }
 
     /// What was given and it does not take. Of several options of which one is needed each goes

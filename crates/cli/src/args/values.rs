@@ -96,6 +96,9 @@ pub(super) fn check(command: &str, flag: &Flag, value: &str) -> Result<(), Error
         "type" => Err(format!("WARNING: Unrecognised segment type {value}")),
         "alloc" if value == "inherit" || AllocationPolicy::from_name(value).is_some() => Ok(()),
         "alloc" => Err(format!("Unrecognised allocation policy {value}")),
+        "maxlogicalvolumes" | "logicalvolume" | "maxphysicalvolumes" if is_number(value) => {
+            plain(value.parse::<u32>().is_ok())
+        }
         "interval" | "splitmirrors" | "raidintegrityblocksize" => plain(is_number(value)),
         "permission" => plain(matches!(value, "r" | "rw" | "wr")),
         "vgmetadatacopies" => plain(matches!(value, "all" | "unmanaged") || is_number(value)),

@@ -71,8 +71,8 @@ pub(super) fn end(
     };
     // What tells of one device that it is there makes no log.
     let is_event = arguments.has(&flags::CACHE) && !arguments.operands().is_empty();
-    let is_wanted = is_begun && !is_event && !is_idle(arguments, session);
-    if is_json && is_wanted && WITHOUT_REPORT.contains(&command) {
+    let is_wanted = is_json && is_begun && !is_event && WITHOUT_REPORT.contains(&command);
+    if is_wanted && !is_idle(arguments, session) {
         session.print("  {\n  }\n")?;
     }
     outcome
@@ -85,10 +85,11 @@ fn is_idle(arguments: &Arguments, session: &mut Session) -> bool {
     }
     let mut operands = arguments.operands().iter();
     let is_about_all = operands.all(|operand| operand.starts_with('@'));
-    let view = |session: &mut Session| session.view(arguments);
+    // What is wrong with disks was told, as far as the command has looked.
+    let disks = |session: &mut Session| session.quiet_disks(arguments);
     is_about_all
         && OF_GROUPS.contains(&arguments.command())
-        && view(session).is_ok_and(|view| view.groups.is_empty())
+        && disks(session).is_ok_and(|disks| disks.scan.groups.is_empty())
 }
 
 /// Prints what was noted since [`Session::begin_log`].

@@ -65,6 +65,20 @@ impl Subject {
         }
     }
 
+    /// The groups of fields that it is about.
+    fn groups(self) -> &'static [FieldGroup] {
+        use FieldGroup as G;
+        match self {
+            Self::Vg => &[G::Vg],
+            Self::Lv => &[G::Lv, G::LvInfo, G::LvStatus, G::LvInfoStatus],
+            Self::Segment => &[G::Lv, G::Segment],
+            Self::Pv => &[G::Label, G::Pv],
+            Self::PvSegment => &[G::Label, G::PvSegment],
+            Self::DeviceType => &[G::DeviceType],
+            Self::Log => &[G::Log],
+        }
+    }
+
     /// The fields that the report may use.
     fn fields(self) -> Fields {
         match self {
@@ -116,9 +130,15 @@ impl Subject {
 
 impl Kind {
     /// The options that are about this report: those behind no `--configreport`, or behind its own.
+    /// Where it is the only one, what has segments is the same report.
     fn asked(self, arguments: &Arguments) -> Result<Asked<'_>, Error> {
         const REPORTS: [&str; 6] = ["log", "vg", "lv", "pv", "pvseg", "seg"];
-        let name = self.subject.name();
+        let plain = |name| match name {
+            "pvseg" if !self.is_part => "pv",
+            "seg" if !self.is_part => "lv",
+            name => name,
+        };
+        let name = plain(self.subject.name());
         let mut about = if self.is_part { "" } else { name };
         let mut options = Vec::new();
         for (option, value) in arguments.given() {
@@ -126,7 +146,10 @@ impl Kind {
                 if !REPORTS.contains(&value) {
                     return Err(wrong_word(option, value, &REPORTS));
                 }
-                about = value;
+                about = plain(value);
+            } else if option == flags::OPTIONS.long && value.is_empty() {
+                let error = ColumnError::Empty(String::new());
+                return Err(Error::failed(error.to_string()));
             } else if about == name {
                 options.push((option, value));
             }
@@ -194,9 +217,10 @@ pub(super) fn plan(
     let asked = kind.asked(arguments)?;
     let of_all = config.text(kind.sort);
     let sort = asked.get(&flags::SORT).last().copied().unwrap_or(of_all);
+    let of_report = (prefix, kind.subject.groups());
     let compacted = format!("#{}", config.text("report/compact_output_cols"));
     let options = std::iter::once(&*compacted).chain(asked.get(&flags::OPTIONS));
-    let columns = match Columns::resolve(all, prefix, config.text(default), options, sort) {
+    let columns = match Columns::resolve(all, of_report, config.text(default), options, sort) {
         Ok(columns) if config.flag("report/compact_output", false) => columns.all_compacted(),
         Ok(columns) => columns,
         Err(ColumnError::Help) => {
@@ -399,7 +423,8 @@ fn shape(arguments: &Arguments, config: &Config) -> Result<Shape, Error> {
         shape.quotes = Quotes::None;
     }
     shape.turned |= arguments.has(&flags::ROWS);
-    shape.unbuffered |= arguments.has(&flags::UNBUFFERED);
+    // What is to be sorted has to be known whole.
+    shape.unbuffered |= arguments.has(&flags::UNBUFFERED) && !arguments.has(&flags::SORT);
     Ok(shape)
 }
 

@@ -117,7 +117,8 @@ impl Units {
             return Err(UnitsError);
         }
         let shown = match lower {
-            _ if own.total_cmp(&1.0).is_ne() => 'U',
+            // Between one and two units, stock shows the letter of the unit.
+            _ if own.trunc().total_cmp(&1.0).is_ne() => 'U',
             'b' | 's' => lower.to_ascii_uppercase(),
             _ => letter,
         };
@@ -184,7 +185,7 @@ impl Unit {
             (Self::Zero, Form::Long) => "   ".into(),
             (Self::Letter(letter), Form::Short) => (*letter).into(),
             (Self::Letter(letter), Form::Long) => match letter {
-                'b' | 'B' => " B".into(),
+                'b' | 'B' => " B ".into(),
                 's' | 'S' => " Se".into(),
                 'U' => " Un".into(),
                 'K' => " kB".into(),

@@ -25,6 +25,11 @@ const FLAGS: &[Flag] = &[
     Flag::value("poolmetadata", "LV", ""),
     Flag::value("select", "Criteria", "").short('S'),
     Flag::value("uuid-seed", "String", ""),
+    Flag::switch("repair", ""),
+    Flag::value("dump", "headers|metadata", ""),
+    Flag::value("file", "File", ""),
+    Flag::switch("updatemetadata", ""),
+    Flag::value("reportformat", "basic|json", ""),
 ];
 
 const fn command(name: &'static str) -> Command {
@@ -43,6 +48,8 @@ const CREATE: Command = command("lvcreate");
 const CHANGE: Command = command("lvchange");
 const CONVERT: Command = command("lvconvert");
 const REMOVE: Command = command("lvremove");
+const PVCK: Command = command("pvck");
+const VGCK: Command = command("vgck");
 
 fn said(command: &Command, line: &str) -> Option<String> {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -117,6 +124,11 @@ fn what_is_left_is_named() {
         option("stripes 2")
     );
     assert_eq!(said(&CHANGE, "--addtag t --resync vg"), option("resync"));
+    // Of forms that take the same number of options, the first.
+    let both = "--repair --file f --dump metadata pv";
+    assert_eq!(said(&PVCK, both), option("repair"));
+    let both = "--updatemetadata --reportformat json vg";
+    assert_eq!(said(&VGCK, both), option("updatemetadata"));
     assert_eq!(
         said(&CREATE, "--type zero -L 1 vg pv"),
         Some("Command does not accept argument: pv.".to_owned())

@@ -52,6 +52,15 @@ fn extents_are_refused_in_stocks_words() {
     assert!(extents("-1").is_some_and(|text| text.starts_with("Extents may not be negative.")));
 }
 
+/// A limit of a group has 32 bits.
+#[test]
+fn limits_that_are_too_large_are_refused() {
+    let limit = |value: &str| said("vgchange", ("maxphysicalvolumes", "Number"), value);
+    assert_eq!(limit("4294967295"), None);
+    let text = "Invalid argument for --maxphysicalvolumes: 4294967296";
+    assert_eq!(limit("4294967296").as_deref(), Some(text));
+}
+
 /// Regions, types and policies are checked where they stand.
 #[test]
 fn other_values_are_refused_in_stocks_words() {

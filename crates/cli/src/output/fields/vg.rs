@@ -104,7 +104,8 @@ fn name(row: &Row<'_>, _: &Style) -> Value {
     let lists = |group: &&FoundVg| group.model.pv_by_uuid(&pv.uuid).is_some();
     Value::text(match row.view.scan.groups.iter().find(lists) {
         Some(group) if pv.duplicate == Duplicate::Unchosen => group.name.clone(),
-        _ if is_marked_used(pv) => "[unknown]".to_owned(),
+        // As in stock, lines about segments do not say so.
+        _ if is_marked_used(pv) && row.pv_segment.is_none() => "[unknown]".to_owned(),
         _ => String::new(),
     })
 }

@@ -2,11 +2,12 @@
 //!
 //! A field is found by its name without regard to underscores and case, with or without the
 //! prefix of the report it is asked for (`lvs -o name` is `lv_name`). `lv_all` and its kin stand
-//! for all fields of a group.
+//! for all fields of a group, and `all` for those of the report's groups and of the groups of what
+//! is shown or sorted by beside it.
 
 use std::fmt;
 
-use super::field::Field;
+use super::field::{Field, FieldGroup};
 use crate::args::nearest;
 
 /// All fields, in tables.
@@ -69,10 +70,11 @@ pub(crate) struct Columns {
 impl Columns {
     /// Resolves `-o` lists (in their order) and the `-O` list against the fields.
     ///
-    /// `prefix` is that of the report (`lv_`), `default` its default columns.
+    /// `prefix` is that of the report (`lv_`), `own` the groups that it is about, `default` its
+    /// default columns.
     pub(crate) fn resolve<'a>(
         fields: Fields,
-        prefix: &str,
+        (prefix, own): (&str, &[FieldGroup]),
         default: &str,
         options: impl Iterator<Item = &'a str>,
         sort: &str,
@@ -83,7 +85,6 @@ impl Columns {
             return Err(ColumnError::Empty(String::new()));
         }
         let mut shown = lookup.list(default)?;
-        let expanded = |entries: Vec<Entry>| entries.into_iter().flat_map(Entry::fields);
         let mut compacted = Vec::new();
         for list in options {
             if let Some(added) = list.strip_prefix('+') {
@@ -98,16 +99,29 @@ impl Columns {
                     }
                 }
             } else if let Some(empty) = list.strip_prefix('#') {
-                compacted = expanded(lookup.list(empty)?).flatten().collect();
+                compacted = lookup.list(empty)?;
             } else {
                 shown = lookup.list(list)?;
             }
         }
         let sorted = lookup.keys(sort)?;
-        let shown = expanded(shown).collect();
+        let named = shown.iter().filter_map(|entry| match entry {
+            Entry::One(field) => *field,
+            Entry::All(..) | Entry::Everything => None,
+        });
+        let beside = named.chain(sorted.iter().map(|(field, _)| *field));
+        let beside: Vec<FieldGroup> = beside.map(|field| field.group).collect();
+        let everything: Vec<&'static Field> = lookup
+            .all()
+            .filter(|field| own.contains(&field.group) || beside.contains(&field.group))
+            .collect();
+        let expanded = |entries: Vec<Entry>| {
+            let fields = entries.into_iter().map(|entry| entry.fields(&everything));
+            fields.collect::<Vec<_>>().concat()
+        };
         Ok(Self {
-            shown,
-            compacted,
+            shown: expanded(shown),
+            compacted: expanded(compacted).into_iter().flatten().collect(),
             sorted,
         })
     }
@@ -125,11 +139,13 @@ impl Columns {
 enum Entry {
     One(Option<&'static Field>),
     All(String, Vec<&'static Field>),
+    Everything,
 }
 
 impl Entry {
-    fn fields(self) -> Vec<Option<&'static Field>> {
+    fn fields(self, everything: &[&'static Field]) -> Vec<Option<&'static Field>> {
         match self {
+            Self::Everything => everything.iter().copied().map(Some).collect(),
             Self::One(field) => vec![field],
             Self::All(_, fields) => fields.into_iter().map(Some).collect(),
         }
@@ -142,6 +158,7 @@ impl PartialEq for Entry {
         match (self, other) {
             (Self::One(a), Self::One(b)) => name(*a) == name(*b),
             (Self::All(a, _), Self::All(b, _)) => a == b,
+            (Self::Everything, Self::Everything) => true,
             _ => false,
         }
     }
@@ -161,10 +178,7 @@ impl Lookup<'_> {
         let prefixed = plain(self.prefix) + &wanted;
         let unprefixed = wanted.strip_prefix(&plain(self.prefix));
         let find = |wanted: &str| {
-            self.fields
-                .iter()
-                .copied()
-                .flatten()
+            self.all()
                 .find(|field| letters(field.name).eq(wanted.chars()))
         };
         find(&wanted)
@@ -182,6 +196,8 @@ impl Lookup<'_> {
                 found.push(Entry::One(None));
             } else if let Some(field) = self.field(name) {
                 found.push(Entry::One(Some(field)));
+            } else if plain(name) == "all" {
+                found.push(Entry::Everything);
             } else if let Some(group) = self.all_of(name) {
                 found.push(Entry::All(plain(name), group.collect()));
             } else {
@@ -193,26 +209,13 @@ impl Lookup<'_> {
 
     /// The fields behind `lv_all`, `vg_all` and their kin.
     fn all_of(&self, name: &str) -> Option<impl Iterator<Item = &'static Field> + use<>> {
-        let typed = plain(name);
-        let typed = if typed == "all" {
-            plain(self.prefix) + "all"
-        } else {
-            typed
-        };
-        let stem = typed.strip_suffix("all")?.to_owned() + "_";
-        let fields = self.fields;
-        let known = fields
-            .iter()
-            .copied()
-            .flatten()
-            .any(|field| field.group.prefix() == stem);
-        known.then(|| {
-            fields
-                .iter()
-                .copied()
-                .flatten()
-                .filter(move |field| field.group.prefix() == stem)
-        })
+        let stem = plain(name).strip_suffix("all")?.to_owned() + "_";
+        let known = self.all().any(|field| field.group.prefix() == stem);
+        known.then(|| self.all().filter(move |field| field.group.prefix() == stem))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        self.fields.iter().copied().flatten()
     }
 
     fn keys(&self, list: &str) -> Result<Vec<(&'static Field, Sort)>, ColumnError> {
@@ -231,14 +234,7 @@ impl Lookup<'_> {
     }
 
     fn unknown(&self, name: &str) -> ColumnError {
-        let nearest = nearest(
-            name,
-            self.fields
-                .iter()
-                .copied()
-                .flatten()
-                .map(|field| field.name),
-        );
+        let nearest = nearest(name, self.all().map(|field| field.name));
         ColumnError::Unknown {
             name: name.to_owned(),
             nearest,

@@ -54,6 +54,16 @@ fn long_names() {
     );
 }
 
+/// As in stock: bytes have a blank behind them, and what is between one and two units has the
+/// name of the unit.
+#[test]
+fn long_names_of_given_units() {
+    let show = |units: &str, bytes| Units::parse(units).unwrap().show(bytes, Form::Long);
+    assert_eq!(show("b", 4096), "4096 B ");
+    assert_eq!(show("1.5m", 3 << 20), "2.00 MiB");
+    assert_eq!(show("2m", 4 << 20), "2.00 Un");
+}
+
 #[test]
 fn the_letter_can_be_left_out() {
     let units = Units::parse("k").unwrap().without_suffix();

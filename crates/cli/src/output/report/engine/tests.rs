@@ -4,12 +4,17 @@ use super::{Format, Headings, Report, Shape};
 use crate::output::report::{Columns, Field, FieldGroup, FieldKind, Selection, Value, Zone};
 
 const fn field(name: &'static str, heading: &'static str, kind: FieldKind, width: usize) -> Field {
+    let of_group = matches!(name.as_bytes(), [b'v', ..]);
     Field {
+        group: if of_group {
+            FieldGroup::Vg
+        } else {
+            FieldGroup::Lv
+        },
         name,
         heading,
         kind,
         width,
-        group: FieldGroup::Lv,
         help: "",
         read: |_, _| Value::text(""),
     }
@@ -20,6 +25,7 @@ static FIELDS: &[&[Field]] = &[&[
     field("lv_size", "LSize", FieldKind::Size, 0),
     field("lv_tags", "LV Tags", FieldKind::List, 0),
     field("sync", "InitImgSync", FieldKind::Binary(&["sync"]), 10),
+    field("vg_extents", "#Ext", FieldKind::Number, 0),
 ]];
 
 /// Three rows: a name, a size in KiB, tags, and whether it is set.
@@ -34,6 +40,7 @@ fn value(row: usize, field: &Field) -> Value {
         "lv_name" => Value::text(name),
         "lv_size" => Value::keyed(format!("{size}.00k"), size * 1024),
         "lv_tags" => Value::list(tags),
+        "vg_extents" => Value::number(size),
         _ => Value::keyed(if set { "sync" } else { "" }, u64::from(set)),
     }
 }
@@ -41,7 +48,7 @@ fn value(row: usize, field: &Field) -> Value {
 fn report(options: &[&str], sort: &str, criteria: &str, shape: &Shape) -> String {
     let columns = Columns::resolve(
         FIELDS,
-        "lv_",
+        ("lv_", &[FieldGroup::Lv]),
         "lv_name,lv_size",
         options.iter().copied(),
         sort,
@@ -211,6 +218,22 @@ fn a_field_is_not_taken_out_of_all() {
             &Shape::default()
         ),
         "  LV   \n  alpha\n"
+    );
+}
+
+/// `all` has the fields of the report, and those of the groups of what stands beside it or is
+/// sorted by.
+#[test]
+fn all_has_the_groups_that_are_used() {
+    let shown = |options, sort| report(&[options], sort, "size>5k", &Shape::default());
+    let heading = |options, sort| shown(options, sort).lines().next().map(str::to_owned);
+    let plain = "  LV    LSize  LV Tags InitImgSyn";
+    assert_eq!(heading("all", "name").as_deref(), Some(plain));
+    let more = format!("{plain} #Ext");
+    assert_eq!(heading("all", "vg_extents"), Some(more.clone()));
+    assert_eq!(
+        heading("vg_extents,all", ""),
+        Some(more.replacen("  ", "  #Ext ", 1))
     );
 }
 
