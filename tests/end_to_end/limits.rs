@@ -274,6 +274,14 @@ fn lines_that_are_no_form_are_refused() {
         ),
         ("lvextend -l3 vg/x x", "Logical volume x not found in"),
         (
+            "lvextend --poolmetadatasize 4m vg/x",
+            "Logical volume x not found in",
+        ),
+        ("lvextend -l+1 -I32m vg/a @", "Skipping invalid tag ."),
+        ("lvextend -l+100%VG vg/a", "Insufficient free space: "),
+        ("lvconvert -m1 @", "Skipping invalid tag @."),
+        ("lvconvert -s -c1 vg/a vg/a", "as both snapshot and origin."),
+        (
             "lvreduce -y -l-5 vg/a",
             "Unable to reduce vg/a below 1 extent",
         ),

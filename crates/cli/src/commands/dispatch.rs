@@ -258,6 +258,9 @@ fn check_common(arguments: &Arguments, session: &mut Session) -> Result<(), Erro
     {
         return Err(error);
     }
+    if arguments.has(&flags::UNITS) {
+        session.units(arguments)?;
+    }
     if arguments.has(&flags::TEST) {
         let what = "TEST MODE: Metadata will NOT be updated and volumes will not be (de)activated.";
         session.error(what);

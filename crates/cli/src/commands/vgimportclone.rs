@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use ashlar::apply::{DeviceList, Naming};
 use ashlar::host::{DeviceSource, DeviceSpec};
 use ashlar::live::Client;
-use ashlar::scan::{DeviceIndex, FoundVg, Options, Scan, scan};
+use ashlar::scan::{DeviceIndex, FindingKind, FoundPv, FoundVg, Options, Scan, scan};
 use lvm2::model::VgFlag;
 use lvm2::model::name::{NameOf, validate};
 
@@ -64,7 +64,12 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     }
     let devices = devices(&disks.scan, arguments)?;
     let copies = copies(&disks.scan, &devices).inspect_err(|_| {
-        session.tell_found(&disks, arguments, |finding| group_behind(finding).is_none());
+        // As in stock, which has looked at these devices alone.
+        session.tell_found(&disks, arguments, |finding| {
+            let is_here = finding.device.is_none_or(|found| devices.contains(&found));
+            let is_copy = finding.kind == FindingKind::DuplicatePv;
+            is_here && !is_copy && group_behind(finding).is_none()
+        });
     })?;
     let (name, is_exported) = {
         let alone = alone(&disks, &copies)?;
@@ -107,10 +112,15 @@ fn devices(scan: &Scan, arguments: &Arguments) -> Result<Vec<DeviceIndex>, Error
 
 /// The names of these devices, which are physical volumes.
 fn copies(scan: &Scan, devices: &[DeviceIndex]) -> Result<Vec<String>, Error> {
-    let mut all = Vec::new();
+    let mut all: Vec<String> = Vec::new();
+    let mut uuids = BTreeSet::new();
     for &found in devices {
         let name = scan.device(found).name.clone();
-        if !scan.physical_volumes.iter().any(|pv| pv.device == found) {
+        let mut pvs = scan.physical_volumes.iter();
+        let pv = pvs.find(|pv| pv.device == found);
+        // Of two copies of one disk the second is none, as in stock.
+        let is_new = |pv: &FoundPv| uuids.insert(pv.header.uuid) || all.contains(&name);
+        if !pv.is_some_and(is_new) {
             let what = format!("Failed to find PVID for device {name}.");
             return Err(Error::failed(what));
         }

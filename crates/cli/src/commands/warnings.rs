@@ -127,6 +127,9 @@ const OF_NAMES: [(&str, usize); 5] = [
 /// Commands of groups whose operands may be volumes or devices all the same.
 const OF_OTHERS: [&str; 1] = ["vgimportclone"];
 
+/// Options that name a group by the pool in it.
+const POOLS: [&str; 3] = ["cachepool", "thinpool", "vdopool"];
+
 /// What a command wants to know of what was found.
 #[derive(Debug, Clone)]
 pub(super) struct Interest {
@@ -145,14 +148,20 @@ impl Interest {
     /// That of a command with these arguments, in LVM2's words where LVM2 was meant by it or by
     /// whoever sent it.
     pub(super) fn of(command: &'static str, arguments: &Arguments, config: &Config) -> Self {
+        let mut operands = arguments.operands().to_vec();
+        if !operands.is_empty() {
+            let given = arguments.given();
+            let pools = given.filter(|(long, value)| POOLS.contains(long) && value.contains('/'));
+            operands.extend(pools.map(|(_, value)| value.to_owned()));
+        }
         Self {
             command,
-            operands: arguments.operands().to_vec(),
+            operands,
             has_foreign: arguments.has_long(flags::FOREIGN.long),
             has_groups: !OF_DEVICES.contains(&command),
             is_verbose: arguments.has(&flags::VERBOSE),
             is_in_lvm2: config.flag("ashlar/lvm2_words", is_called_as_lvm2()),
-            is_event: arguments.has(&flags::CACHE),
+            is_event: command == "pvscan" && arguments.has(&flags::CACHE),
         }
     }
 

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::change::Message;
 use super::draft::{pv_name, wrong};
+use crate::model::name::validate_tag;
 use crate::model::{AllocationMap, ExtentRange, PvId, VolumeGroup};
 use crate::{Error, Extents, Kind, Result};
 
@@ -25,6 +26,8 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     places: Vec<Place>,
+    /// What is said of words that can be no tags, and are left out as in stock.
+    skipped: Vec<String>,
 }
 
 impl Places {
@@ -36,6 +39,7 @@ impl Places {
         });
         Self {
             places: places.collect(),
+            skipped: Vec::new(),
         }
     }
 
@@ -50,7 +54,10 @@ impl Places {
         if arguments.is_empty() {
             return Ok(Self::all(vg));
         }
-        let mut all = Self { places: Vec::new() };
+        let mut all = Self {
+            places: Vec::new(),
+            skipped: Vec::new(),
+        };
         for argument in arguments {
             let found = splits(argument).find_map(|(name, text)| find(name).map(|pv| (pv, text)));
             if let Some((pv, text)) = found {
@@ -61,6 +68,9 @@ impl Places {
             }
             let (name, text) = argument.split_once(':').unwrap_or((argument, ""));
             if let Some(tag) = name.strip_prefix('@') {
+                if validate_tag(tag).is_err() {
+                    all.skipped.push(format!("Skipping invalid tag {tag}."));
+                }
                 for (pv, volume) in vg.pvs().filter(|(_, pv)| pv.tags.iter().any(|t| t == tag)) {
                     all.add(pv, parse_ranges(text, volume.pe_count)?, name)?;
                 }
@@ -84,6 +94,7 @@ impl Places {
         let left = self.places.iter().filter(|place| !pvs.contains(&place.pv));
         Self {
             places: left.cloned().collect(),
+            skipped: self.skipped.clone(),
         }
     }
 
@@ -99,6 +110,7 @@ impl Places {
             |place: &&Place| vg.pv(place.pv).is_allocatable() && !map.free(place.pv).is_empty();
         Self {
             places: self.places.iter().filter(is_usable).cloned().collect(),
+            skipped: self.skipped.clone(),
         }
     }
 
@@ -155,13 +167,12 @@ impl FreeSpace {
         let mut warnings = Vec::new();
         let space = Self::collect(vg, places, &mut |text| warnings.push(text));
         if places.usable(vg).is_empty() {
-            let mut lines: Vec<String> = warnings
-                .iter()
-                .map(|text| format!("WARNING: {text}"))
-                .collect();
+            let mut lines = places.skipped.clone();
+            lines.extend(warnings.iter().map(|text| format!("WARNING: {text}")));
             lines.push("No specified PVs have space available.".into());
             return Err(Error::new(Kind::Space, lines.join("\n")));
         }
+        messages.extend(places.skipped.iter().map(Message::note));
         messages.extend(warnings.iter().map(Message::warning));
         Ok(space)
     }

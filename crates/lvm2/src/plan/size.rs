@@ -94,8 +94,11 @@ pub struct Totals {
     pub vg: Extents,
     /// The free ones that may be allocated.
     pub free: Extents,
-    /// The free ones on the physical volumes that were named, or on all.
+    /// The free ones on the physical volumes that were named. For a new volume, those on all where
+    /// none was named; for another size, all extents of the group.
     pub pvs: Extents,
+    /// Those that the volume has that is resized, with its parts.
+    pub used: Extents,
     /// The origin of the snapshot whose store is made or resized.
     pub origin: Option<Origin>,
 }

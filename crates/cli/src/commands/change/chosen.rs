@@ -114,20 +114,17 @@ pub(super) fn retain_changeable(
 ) -> Result<(), Error> {
     let tolerated = tolerated(arguments);
     let scan = work.scan()?;
-    let mut words = arguments.operands().iter();
-    let is_named = words.any(|word| !word.starts_with('@'));
+    let named = named_groups(arguments);
     for found in groups_in_play(volumes, arguments, &scan) {
         let Err(error) = permitted(found, tolerated) else {
             continue;
         };
         let group = &found.name;
+        let is_named = named.contains(group);
         volumes.retain(|one| one.group != *group);
         match found.restrictions.first() {
             Some(Restriction::Clustered) if !is_named => {
-                work.error(&format!(
-                    "Skipping clustered VG {group}.\nSee lvmlockd(8) for changing a clvm/clustered \
-                     VG to a shared VG."
-                ));
+                work.error(&skipped_cluster(group));
             }
             Some(
                 Restriction::Foreign { .. } | Restriction::Exported | Restriction::Shared { .. },
@@ -138,6 +135,14 @@ pub(super) fn retain_changeable(
     Ok(())
 }
 
+/// What is said of a group of a cluster that was not named.
+pub(super) fn skipped_cluster(group: &str) -> String {
+    format!(
+        "Skipping clustered VG {group}.\nSee lvmlockd(8) for changing a clvm/clustered VG to a \
+         shared VG."
+    )
+}
+
 /// The groups that a command looks into: those of its volumes, those that its words name, and all
 /// where a tag is looked for.
 pub(super) fn groups_in_play<'s>(
@@ -145,19 +150,25 @@ pub(super) fn groups_in_play<'s>(
     arguments: &Arguments,
     scan: &'s Scan,
 ) -> Vec<&'s FoundVg> {
-    let words = arguments.operands();
-    let has_tags = words.iter().any(|word| word.starts_with('@'));
-    let named = words.iter().filter_map(|word| match split_target(word) {
-        Target::Vg(group) => Some(group),
-        Target::Lv(name) => Some(name.vg),
-        Target::Tag(_) => None,
-    });
-    let mut names: BTreeSet<String> = named.collect();
+    let mut words = arguments.operands().iter();
+    let has_tags = words.any(|word| word.starts_with('@'));
+    let mut names = named_groups(arguments);
     names.extend(volumes.iter().map(|one| one.group.clone()));
     let groups = scan.groups.iter();
     groups
         .filter(|found| has_tags || names.contains(&found.name))
         .collect()
+}
+
+/// The groups that words name, alone or with a volume.
+pub(super) fn named_groups(arguments: &Arguments) -> BTreeSet<String> {
+    let words = arguments.operands().iter();
+    let named = words.filter_map(|word| match split_target(word) {
+        Target::Vg(group) => Some(group),
+        Target::Lv(name) => Some(name.vg),
+        Target::Tag(_) => None,
+    });
+    named.collect()
 }
 
 /// What of a group does not matter to the command.

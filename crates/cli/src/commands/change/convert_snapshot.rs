@@ -122,6 +122,18 @@ fn is_open(vg: &VolumeGroup, lv: LvId) -> bool {
     })
 }
 
+/// Fails where no origin of this store can have this name.
+fn require_origin_name(origin: &str, store: &LvName) -> Result<(), Error> {
+    require_valid_name("Logical volume name", origin)?;
+    if origin == store.lv {
+        return Err(Error::failed(format!(
+            "Unable to use {}/{origin} as both snapshot and origin.",
+            store.vg
+        )));
+    }
+    Ok(())
+}
+
 /// A volume becomes the store of a snapshot.
 pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let [origin, store] = arguments.operands() else {
@@ -155,7 +167,7 @@ pub(super) fn join(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Err
         )));
     }
     let failed = |error: Error| Error::failed(error.to_string());
-    require_valid_name("Logical volume name", &origin).map_err(failed)?;
+    require_origin_name(&origin, &store).map_err(failed)?;
     let chunk_size = chunk_size(arguments).map_err(failed)?;
     let origin = LvName {
         vg: group,

@@ -87,6 +87,13 @@ pub(super) fn subjects(
         // What names no volume is refused before anything is looked for.
         named(arguments, word)?;
     }
+    let is_invalid = |word: &String| {
+        let tag = word.strip_prefix('@');
+        tag.is_some_and(|tag| name::validate_tag(tag).is_err())
+    };
+    if words.iter().all(is_invalid) {
+        return without_words(arguments, work, words);
+    }
     let scan = work.scan()?;
     let mut all: Vec<Subject> = Vec::new();
     let has_tags = words.iter().any(is_tag);
@@ -110,6 +117,26 @@ pub(super) fn subjects(
         }
     }
     Ok(all)
+}
+
+/// What is no tag is left out, and no group is looked at. That is no failure, as in stock, of
+/// commands that take groups.
+fn without_words(
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+    words: &[String],
+) -> Result<Vec<Subject>, Error> {
+    let said: Vec<String> = words
+        .iter()
+        .map(|word| format!("Skipping invalid tag {word}."))
+        .collect();
+    if !OF_GROUPS.iter().any(|flag| arguments.has(flag)) {
+        return Err(Error::failed(said.join("\n")));
+    }
+    for text in &said {
+        work.error(text);
+    }
+    Ok(Vec::new())
 }
 
 fn subject(one: Chosen, is_named: bool) -> Subject {
@@ -206,7 +233,11 @@ pub(super) fn is_of_type(
     let scan = work.scan()?;
     let (group, id) = find(&scan, &subject.volume).map_err(|error| failed(&error))?;
     let kind = type_shown(&group.model, id);
-    let fits = |one: &str| one == kind || one == "raid" && kind.starts_with(one);
+    let fits = |one: &str| match one {
+        "raid" => kind.starts_with(one),
+        "striped" => kind == one || kind.starts_with("raid0"),
+        _ => kind == one,
+    };
     let types = volume_types(arguments);
     if types.is_none_or(|types| types.split(',').any(fits)) {
         return Ok(true);

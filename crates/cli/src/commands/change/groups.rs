@@ -39,6 +39,9 @@ pub(super) fn named(
     }
     let mut names = operands(arguments, (Unnamed::All, unnamed), tolerated, work)?;
     let scan = work.scan()?;
+    if leaves_doubled(&scan, &mut names, work) && names.is_empty() {
+        return Ok(names);
+    }
     // Its turn will tell what cannot be changed: nobody asks whether it meets the criteria.
     let is_met = |name: &String| {
         let found = scan.find_group(name);
@@ -66,6 +69,19 @@ pub(super) fn named(
     let meant = named.filter(|group| met.contains(&group.uuid));
     all.extend(meant.map(|group| unique(&scan, group)));
     Ok(all)
+}
+
+/// Whether names are left out, and told, that several groups have.
+fn leaves_doubled(scan: &Scan, names: &mut Vec<String>, work: &mut Work<'_>) -> bool {
+    let count = names.len();
+    names.retain(|name| match scan.find_group(name) {
+        Err(error) if scan.groups_named(name).next().is_some() => {
+            work.fail_later(&missing(name, &error).to_string());
+            false
+        }
+        _ => true,
+    });
+    names.len() < count
 }
 
 /// The same without criteria. Without names, all are meant as `unnamed` says, which `of_all` leaves

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ashlar::apply::Tolerated;
+use ashlar::scan::Restriction;
 use lvm2::Uuid;
 use lvm2::model::Relations;
 use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
@@ -13,7 +14,9 @@ use super::activation::{
 use super::arguments::{ADD_TAG, ALLOC, CHANGE, FORCE, refuse};
 use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
-use super::chosen::{Chosen, chosen, groups_in_play, retain_changeable};
+use super::chosen::{
+    Chosen, chosen, groups_in_play, named_groups, retain_changeable, skipped_cluster,
+};
 use super::limits::changed_minor;
 use super::lvconvert::state;
 use super::not_done;
@@ -322,15 +325,14 @@ fn retain_usable(
     work: &mut Work<'_>,
 ) -> Result<(), Error> {
     let scan = work.scan()?;
-    let is_named = arguments
-        .operands()
-        .iter()
-        .any(|word| !word.starts_with('@'));
+    let named = named_groups(arguments);
     for found in groups_in_play(volumes, arguments, &scan) {
         if let Err(error) = require_usable(found) {
             volumes.retain(|one| one.group != found.name);
-            if is_named {
+            if named.contains(&found.name) {
                 work.fail_later(&error.to_string());
+            } else if found.restrictions.first() == Some(&Restriction::Clustered) {
+                work.error(&skipped_cluster(&found.name));
             }
         }
     }

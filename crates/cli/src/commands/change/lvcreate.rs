@@ -19,7 +19,7 @@ use super::checksums::{self, INTEGRITY};
 use super::convert_array::makes_arrays;
 use super::groups::{changeable_group, found_group};
 use super::limits::{new_minor, new_region_size};
-use super::new_snapshot::{Wanted, wanted};
+use super::new_snapshot::{self, Wanted, wanted};
 use super::not_done;
 use super::not_made;
 use super::profiles::{METADATA_PROFILE, profile};
@@ -155,7 +155,7 @@ pub(super) const COMMAND: Command = Command {
 /// Makes the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     refuse_not_done(arguments, work)?;
-    let snapshot = wanted(arguments)?;
+    let mut snapshot = wanted(arguments)?;
     let (group, name) = match &snapshot {
         Some(wanted) => (wanted.group.clone(), wanted.name.clone()),
         None => names(arguments)?,
@@ -163,6 +163,9 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     require_nonzero(arguments)?;
     let size = new_size(arguments, snapshot.as_ref(), work)?;
     let kind = kind(arguments, work)?;
+    if let (Some(wanted), Some(size)) = (&mut snapshot, new_snapshot::chunk_size(arguments)?) {
+        wanted.chunk_size = size;
+    }
     let permission = permission(arguments)?.unwrap_or(Permission::ReadWrite);
     let (tags, cling_tags) = (tags(arguments, &ADD_TAG)?, work.host().config.cling_tags());
     let mut template = NewVolume {
@@ -370,11 +373,9 @@ fn names(arguments: &Arguments) -> Result<(String, Option<String>), Error> {
 
 /// The group that the first word names.
 pub(super) fn operand(word: &str) -> Result<String, Error> {
-    let plain = word
-        .strip_prefix("/dev/")
-        .unwrap_or(word)
-        .trim_end_matches('/');
-    if word.contains('/') && (plain.is_empty() || plain.contains('/')) {
+    let below_dev = word.strip_prefix("/dev/");
+    let plain = below_dev.map_or(word, |rest| rest.trim_start_matches('/'));
+    if plain.contains('/') {
         return Err(Error::usage("Volume group name expected (no slash)"));
     }
     validate(plain, NameOf::VolumeGroup)

@@ -56,6 +56,14 @@ pub(super) const COMMAND: Command = Command {
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
     let mut volumes = chosen(arguments, work)?;
     retain_changeable(&mut volumes, arguments, work)?;
+    // Of an origin nobody asks about snapshots that are removed anyway.
+    let scan = work.scan()?;
+    let is_snapshot = |volume: &Chosen| {
+        let found = volume.find(&scan);
+        found.is_ok_and(|(found, id)| Relations::of(&found.model).is_cow(id))
+    };
+    volumes.sort_by_cached_key(|volume| !is_snapshot(volume));
+    drop(scan);
     let mut gone = Vec::new();
     let mut ways_back: Vec<WayBack> = Vec::new();
     for volume in &volumes {

@@ -4,8 +4,9 @@ use ashlar::activate::Activator;
 use ashlar::apply::{Planned, shrunk_records};
 use ashlar::scan::{FoundVg, Scan};
 use lvm2::Sectors;
-use lvm2::model::{LvId, VolumeGroup};
+use lvm2::model::{LvId, Relations, VolumeGroup};
 use lvm2::plan::logical::{ExtendPolicy, NewExtents, Resize, resize_volume, size_by_policy};
+use lvm2::plan::places::{FreeSpace, Places};
 use lvm2::plan::size::{Amount, Base, ResizeTo, Sign, SizeArgument};
 
 use super::arguments::{
@@ -38,7 +39,6 @@ const USE_POLICIES: Flag = Flag::switch(
      serves its origin does that by itself.",
 );
 const NO_POLICIES: Flag = Flag::switch("usepolicies", "Refused: lvextend does that.");
-const UNSUPPORTED: &[Flag] = &[POOL_METADATA_SIZE];
 
 const LARGER: &[Flag] = &[
     SIZE,
@@ -55,6 +55,7 @@ const LARGER: &[Flag] = &[
     FS_RESIZE,
     FS_MODE,
     FORCE,
+    POOL_METADATA_SIZE,
 ];
 const SMALLER: &[Flag] = &[SIZE, EXTENTS, RESIZE_FS, NO_FSCK, FS_RESIZE, FS_MODE, FORCE];
 
@@ -68,14 +69,7 @@ pub(super) const EXTEND: Command = Command {
         images; an array with checksums grows while nobody uses it. Without a size, all \
         that is free on the devices that are named is added. Of a snapshot its store grows, as far \
         as its origin can fill it; an origin grows, and its snapshots keep their size.",
-    flags: &[
-        LARGER,
-        &[USE_POLICIES],
-        CHANGE,
-        ACCEPTED,
-        UNSUPPORTED,
-        flags::COMMON,
-    ],
+    flags: &[LARGER, &[USE_POLICIES], CHANGE, ACCEPTED, flags::COMMON],
     examples: &[
         Example {
             line: "lvextend -L +1g vg0/data",
@@ -110,14 +104,7 @@ pub(super) const REDUCE: Command = Command {
         than the volume, whatever interrupts the command; the same command again does the rest. A \
         volume that is not attached is attached meanwhile. Where a tool fails, the volume is not \
         reduced.",
-    flags: &[
-        SMALLER,
-        &[NO_POLICIES],
-        CHANGE,
-        ACCEPTED,
-        UNSUPPORTED,
-        flags::COMMON,
-    ],
+    flags: &[SMALLER, &[NO_POLICIES], CHANGE, ACCEPTED, flags::COMMON],
     examples: &[
         Example {
             line: "lvreduce -r -L -512m vg0/data",
@@ -137,14 +124,7 @@ pub(super) const RESIZE: Command = Command {
     summary: "Make a logical volume larger or smaller",
     operands: "LV [PV[:PE[-PE]]|@TAG ...]",
     description: "What lvextend or lvreduce does, as the size asks for.",
-    flags: &[
-        LARGER,
-        &[NO_POLICIES],
-        CHANGE,
-        ACCEPTED,
-        UNSUPPORTED,
-        flags::COMMON,
-    ],
+    flags: &[LARGER, &[NO_POLICIES], CHANGE, ACCEPTED, flags::COMMON],
     examples: &[Example {
         line: "lvresize -L 2g vg0/data",
         does: "gives the volume 2 GiB",
@@ -194,22 +174,39 @@ pub(super) fn either(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), E
     resize(arguments, work, ResizeTo::Either)
 }
 
-/// What only other types have is refused in stock's words.
-fn require_supported(arguments: &Arguments, direction: ResizeTo) -> Result<(), Error> {
-    if arguments.has(&POOL_METADATA_SIZE) {
-        return Err(Error::failed(
-            "--poolmetadatasize can be used only with thin pools.",
-        ));
-    }
-    if !arguments.has(&USE_POLICIES) {
-        return Ok(());
-    }
-    if direction != ResizeTo::Larger {
+/// What goes with no group is refused before one is looked for.
+fn require_fitting(arguments: &Arguments, direction: ResizeTo) -> Result<(), Error> {
+    if arguments.has(&USE_POLICIES) && direction != ResizeTo::Larger {
         return Err(Error::usage(
             "Command does not accept option: --usepolicies.",
         ));
     }
+    let stripes = number::<usize>(arguments, &STRIPES)?;
+    if arguments.value(&TYPE) == Some("linear") && stripes.is_some_and(|stripes| stripes > 1) {
+        return Err(Error::usage("Cannot use stripes with linear type."));
+    }
     Ok(())
+}
+
+/// Refuses the size of a pool's metadata of what is no pool, in stock's words.
+fn require_pool(arguments: &Arguments, found: &FoundVg, name: &str) -> ashlar::Result<()> {
+    let vg = &found.model;
+    let is_pool = |id: LvId| match vg.lv(id).segments.first() {
+        Some(segment) => segment.type_name() == "thin-pool",
+        None => false,
+    };
+    let is_of_pool = vg.lv_by_name(name).is_some_and(|id| {
+        is_pool(id)
+            || Relations::of(vg)
+                .used_by(id)
+                .iter()
+                .any(|used| is_pool(used.by))
+    });
+    if is_of_pool || !arguments.has(&POOL_METADATA_SIZE) {
+        return Ok(());
+    }
+    let what = "--poolmetadatasize can be used only with thin pools.";
+    Err(ashlar::Error::new(ashlar::Kind::Refused, what))
 }
 
 /// A size is said in one way, which is asked before anything is looked at.
@@ -243,12 +240,12 @@ pub(super) fn change_size(
 ) -> Result<(), Error> {
     require_nonzero(arguments)?;
     require_one_size(arguments)?;
-    require_supported(arguments, direction)?;
     let [volume, words @ ..] = arguments.operands() else {
         return Err(Error::usage("Please specify a logical volume path."));
     };
     let volume = single(volume)?;
-    require_resizable(work, &volume, words)?;
+    require_fitting(arguments, direction)?;
+    require_resizable(arguments, work, &volume, words)?;
     let policy_of_stores = arguments.has(&USE_POLICIES).then(|| extension(work));
     let size = match policy_of_stores {
         None => amount(arguments, words, direction)?,
@@ -306,12 +303,27 @@ pub(super) fn change_size(
 
 /// Fails where group or volume are not there or may not be changed, or words name no extents,
 /// before anything else is wrong.
-fn require_resizable(work: &Work<'_>, volume: &LvName, words: &[String]) -> Result<(), Error> {
+fn require_resizable(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    volume: &LvName,
+    words: &[String],
+) -> Result<(), Error> {
     let scan = work.scan()?;
     let found = changeable_group(&scan, &volume.vg, &[])?;
     let checked = require_copies(found, &volume.lv, None)
-        .and_then(|()| places(&scan, found, &work.finder(), words));
-    checked.map(drop).map_err(|error| failed(&error))
+        .and_then(|()| places(&scan, found, &work.finder(), words))
+        .and_then(|places| require_room(found, places.as_ref()))
+        .and_then(|()| require_pool(arguments, found, &volume.lv));
+    checked.map_err(|error| failed(&error))
+}
+
+/// Fails where no physical volume that was named has anything free.
+fn require_room(found: &FoundVg, places: Option<&Places>) -> ashlar::Result<()> {
+    if let Some(places) = places {
+        FreeSpace::of_named(&found.model, places, &mut Vec::new())?;
+    }
+    Ok(())
 }
 
 /// Fails where the volume is not there, or is to have another number of copies.
@@ -412,9 +424,6 @@ fn kind(arguments: &Arguments) -> Result<Option<NewExtents>, Error> {
         return Ok(None);
     };
     let kind = match name {
-        "linear" if number::<usize>(arguments, &STRIPES)?.is_some_and(|stripes| stripes > 1) => {
-            return Err(Error::usage("Cannot use stripes with linear type."));
-        }
         "linear" | "striped" => NewExtents::Plain,
         "mirror" => NewExtents::Mirror,
         "zero" => NewExtents::Zero,
@@ -448,6 +457,8 @@ fn amount(
             sign: Sign::Plus,
             amount: Amount::Percent(100, Base::Pvs),
         },
+        // Of a pool, which is refused as such.
+        None if arguments.has(&POOL_METADATA_SIZE) => SizeArgument::extents(0),
         None => return Err(Error::usage("Please specify either size or extents.")),
     };
     if direction == ResizeTo::Smaller && !words.is_empty() {

@@ -40,12 +40,11 @@ pub(super) fn wanted(arguments: &Arguments) -> Result<Option<Wanted>, Error> {
     let (group, origin, name) = names(arguments)?;
     require_nonzero(arguments)?;
     volumes::size(arguments, Signs::New)?;
-    let chunk_size = chunk_size(arguments)?;
     Ok(Some(Wanted {
         group,
         origin,
         name,
-        chunk_size: chunk_size.unwrap_or(CHUNK_SIZE_DEFAULT),
+        chunk_size: CHUNK_SIZE_DEFAULT,
     }))
 }
 

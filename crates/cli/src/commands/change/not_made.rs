@@ -99,6 +99,10 @@ pub(super) fn require_options(arguments: &Arguments) -> Result<(), Error> {
     };
     match options.iter().find(|long| arguments.has_long(long)) {
         None => Ok(()),
+        // Stock takes a cache without a pool for what it is made of.
+        Some(_) if kind == "cache" && !is_pooled(arguments) => Err(Error::usage(
+            "--nosync is supported only with mirrors or raids.",
+        )),
         Some(long) => Err(Error::usage(format!(
             "Option --{long} is unsupported with {name}."
         ))),

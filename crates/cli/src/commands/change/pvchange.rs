@@ -160,6 +160,7 @@ fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Option<Vec<Strin
 /// Says that criteria are wrong: then none that is named meets them.
 fn tell_unchosen(why: &Error, names: &[String], work: &mut Work<'_>) -> Result<(), Error> {
     let (scan, finder) = (work.scan()?, work.finder());
+    tell_unchangeable(&scan, &[], work);
     work.fail_later(&why.to_string());
     for name in names.iter().filter(|name| !name.starts_with('@')) {
         work.fail_later(&finder.lack(&scan, name));

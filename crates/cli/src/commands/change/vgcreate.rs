@@ -283,7 +283,7 @@ pub(super) fn joining(
         listed: Vec::new(),
         questions: Vec::new(),
     };
-    require_joinable(scan, finder, names, force)?;
+    require_joinable(scan, finder, names, (new_pv, force))?;
     let mut others = Vec::new();
     // As in stock, what is a physical volume joins before what becomes one.
     for name in names {
@@ -324,7 +324,7 @@ pub(super) fn require_joinable(
     scan: &Scan,
     finder: &Finder,
     names: &[String],
-    force: usize,
+    (new_pv, force): (&NewPv, usize),
 ) -> ashlar::Result<()> {
     let missing = names
         .iter()
@@ -353,10 +353,27 @@ pub(super) fn require_joinable(
         }
     }
     let Some(first) = refusals.first() else {
-        return Ok(());
+        return require_layouts(scan, finder, names, new_pv);
     };
     let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
     Err(Failure::new(first.kind(), all.join("\n")))
+}
+
+/// Fails where a device cannot become a physical volume that is like this.
+fn require_layouts(
+    scan: &Scan,
+    finder: &Finder,
+    names: &[String],
+    new_pv: &NewPv,
+) -> ashlar::Result<()> {
+    for name in names {
+        let pv = finder.pv(scan, name);
+        if pv.is_ok_and(|pv| !is_used(scan, pv)) {
+            continue;
+        }
+        label(scan, finder.device(scan, name)?, new_pv)?;
+    }
+    Ok(())
 }
 
 /// Whether a physical volume is marked as one of a group, whatever is left of that.

@@ -71,7 +71,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     };
     let mixes_blocks = mixes_blocks(work);
     // What is wrong with a device is said before anything of the group.
-    let joinable = require_joinable(&*work.scan()?, &finder, devices, force);
+    let joinable = require_joinable(&*work.scan()?, &finder, devices, (&new_pv, force));
     joinable.map_err(|error| {
         work.look_into_no_group();
         failed(&error)

@@ -14,7 +14,7 @@ use super::arguments::{CHANGE, FORCE};
 use super::finder::Finder;
 use super::groups::{changeable_group, others, plain};
 use super::lvconvert::{USE_OUTDATED, image_name, with_consent};
-use super::pvresize::{changeable, skipped_cluster};
+use super::pvresize::{changeable, is_unchosen, skipped_cluster};
 use super::run::run;
 use super::work::{Work, not_processed, planned};
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
@@ -76,16 +76,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     if arguments.has(&REMOVE_MISSING) {
         return missing(arguments, group, work);
     }
+    if devices.iter().any(|name| name == "@") {
+        return Err(Error::usage("Skipping invalid tag ."));
+    }
     let finder = work.finder();
     let scan = work.scan()?;
-    let mut devices = finder.tagged(&scan, devices);
-    devices.retain(|name| {
-        let is_there = finder.device(&scan, name).is_ok();
-        if !is_there {
-            work.fail_later(&finder.lack(&scan, name));
-        }
-        is_there
-    });
+    let mut devices = there(&finder, &scan, devices, work);
     let found = scan.find_group(group).ok().filter(|_| arguments.has(&ALL));
     if let Some(why) = found.and_then(|found| others(found).or_else(|| skipped(found))) {
         if !why.is_empty() {
@@ -132,6 +128,20 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The devices that are there, those of tags too; the others are told.
+fn there(finder: &Finder, scan: &Scan, names: &[String], work: &mut Work<'_>) -> Vec<String> {
+    let mut devices = finder.tagged(scan, names);
+    devices.retain(|name| {
+        if finder.device(scan, name).is_err() {
+            work.fail_later(&finder.lack(scan, name));
+            return false;
+        }
+        // Of a copy that is not used it is only said that it is one.
+        !finder.pv(scan, name).is_ok_and(|pv| is_unchosen(scan, pv))
+    });
+    devices
 }
 
 /// Fails where a group is not there or cannot be changed; of several of its name stock finds none.

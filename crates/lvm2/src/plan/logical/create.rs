@@ -262,6 +262,7 @@ pub(super) fn new_size(
         vg: vg.extent_count(),
         free,
         pvs: space.total(),
+        used: Extents::ZERO,
         origin,
     };
     let shape = Shape {

@@ -166,6 +166,20 @@ pub(super) fn add_image(
 /// The physical volumes on which a volume stands, through all of its parts.
 pub(in crate::plan) fn pvs_below(vg: &VolumeGroup, lv: LvId) -> BTreeSet<PvId> {
     let mut found = BTreeSet::new();
+    for_each_area_below(vg, lv, &mut |pv, _| {
+        found.insert(pv);
+    });
+    found
+}
+
+/// The extents of physical volumes that a volume has, its parts included.
+pub(super) fn extents_below(vg: &VolumeGroup, lv: LvId) -> Extents {
+    let mut found = Extents::ZERO;
+    for_each_area_below(vg, lv, &mut |_, length| found += length);
+    found
+}
+
+fn for_each_area_below(vg: &VolumeGroup, lv: LvId, look: &mut dyn FnMut(PvId, Extents)) {
     let mut left = vec![lv];
     let mut seen = BTreeSet::new();
     while let Some(lv) = left.pop() {
@@ -175,7 +189,7 @@ pub(in crate::plan) fn pvs_below(vg: &VolumeGroup, lv: LvId) -> BTreeSet<PvId> {
         for segment in &vg.lv(lv).segments {
             for area in segment.areas() {
                 if let Area::Pv { pv, .. } = area {
-                    found.insert(*pv);
+                    look(*pv, segment.area_length().unwrap_or_default());
                 }
             }
             segment.for_each_reference(|part, role| {
@@ -185,7 +199,6 @@ pub(in crate::plan) fn pvs_below(vg: &VolumeGroup, lv: LvId) -> BTreeSet<PvId> {
             });
         }
     }
-    found
 }
 
 /// Adds a log for the mirror `parent` and notes what it must hold before the commit.

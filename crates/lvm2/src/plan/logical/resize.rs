@@ -18,8 +18,8 @@ use super::reduce;
 use super::resize_store::{origin_of, require_no_merge, require_reducible};
 use super::resize_stripes::{note_stripes, round_up, round_up_array, stripes_of};
 use crate::model::{
-    AllocationPolicy, Area, LvFlag, LvId, Part, RaidLevel, Relations, Segment, SegmentType,
-    VolumeGroup,
+    AllocationPolicy, Area, LvFlag, LvId, Part, RaidFamily, RaidLevel, Relations, Segment,
+    SegmentType, VolumeGroup,
 };
 use crate::plan::allocate::{Leg, Request, allocate};
 use crate::plan::author::Author;
@@ -177,12 +177,15 @@ fn change_size(draft: &mut Draft, vg: &VolumeGroup, resize: &Resize<'_>) -> Resu
     require_no_merge(vg, id)?;
     let kind = kind_of(draft, id, resize)?;
     let old = vg.lv(id).extents();
-    let places = resize.places.cloned().unwrap_or_else(|| Places::all(vg));
     let totals = Totals {
         extent_size: vg.extent_size,
         vg: vg.extent_count(),
         free: mirror::free_extents(vg),
-        pvs: FreeSpace::of(vg, &places).total(),
+        pvs: match resize.places {
+            Some(places) => FreeSpace::of(vg, places).total(),
+            None => vg.extent_count(),
+        },
+        used: mirror::extents_below(vg, id),
         origin: origin_of(vg, id),
     };
     let parts = mirror::parts(vg, id)?;
@@ -489,7 +492,9 @@ fn extend_array(
     exactness: Exactness,
 ) -> Result<()> {
     let (old, data) = (array.extents, array.data());
-    if resize.stripes.is_some_and(|stripes| stripes != data) {
+    // As in stock, which goes on with the stripes that raid10 has.
+    let has_own = array.level().family() == RaidFamily::Raid10;
+    if !has_own && resize.stripes.is_some_and(|stripes| stripes != data) {
         return Err(refused(format!(
             "Unable to extend \"{}\" segment type with different number of stripes.",
             array.level().name()

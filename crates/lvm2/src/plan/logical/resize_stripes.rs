@@ -7,11 +7,11 @@ use super::mirror;
 use super::options::Stripes;
 use super::raid;
 use super::resize::Resize;
-use crate::model::{LvId, SegmentType};
+use crate::model::{LvId, RaidFamily, SegmentType};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, wrong};
 use crate::plan::segments;
-use crate::plan::size::{Exactness, Sign};
+use crate::plan::size::{Amount, Base, Exactness, Sign};
 use crate::{Extents, Result, Sectors};
 
 /// The stripes of the new extents with their size, and what stock says about them.
@@ -46,7 +46,7 @@ pub(super) fn stripes_of(
     if let Some(size) = asked {
         return Ok((count, create::checked_stripe_size(draft, size)?));
     }
-    if last.0 == count {
+    if last.0 > 1 {
         note_last_stripe_size(draft, last.1);
         return Ok((count, last.1));
     }
@@ -122,7 +122,15 @@ pub(super) fn round_up_array(
 ) -> Extents {
     let old = array.extents;
     let data = array.data() as u64;
-    if exactness == Exactness::AtMost || (new - old).0.is_multiple_of(data) {
+    let is_redundant = array.level().family() != RaidFamily::Raid0;
+    let is_share = match resize.size.amount {
+        Amount::Percent(_, Base::Lv | Base::Origin) => true,
+        // It is a share of extents of physical volumes, and never more than that.
+        Amount::Percent(..) if is_redundant => return Extents(new.0 - (new - old).0 % data),
+        Amount::Percent(..) => true,
+        Amount::Size(_) | Amount::Extents(_) => false,
+    };
+    if is_share || (new - old).0.is_multiple_of(data) {
         return round_up(draft, old, new, array.data(), exactness, array.copies());
     }
     let up = old + Extents((new - old).0.next_multiple_of(data));

@@ -83,7 +83,7 @@ impl SizeArgument {
         Ok(Resized { extents, exactness })
     }
 
-    /// The amount in extents; with a sign it is a difference.
+    /// The amount in extents, `copies` of which are made; with a sign it is a difference.
     fn difference(
         self,
         old: Extents,
@@ -125,23 +125,42 @@ impl SizeArgument {
             }
             Amount::Percent(percent, base) => {
                 let total = totals.of(base).unwrap_or_default();
-                let mut physical = percent_of(percent, total, rounding);
-                let exactness = match self.sign {
-                    Sign::Plus | Sign::Absolute => Exactness::AtMost,
-                    Sign::Minus => Exactness::Exact,
-                };
-                // More than what there is, is taken for all of it.
-                let present = match self.sign {
-                    Sign::Absolute => old * copies,
-                    Sign::Plus | Sign::Minus => Extents::ZERO,
-                };
-                let most = present.checked_add(totals.free).unwrap_or(physical);
-                if exactness == Exactness::AtMost && physical > most {
-                    messages.push(reducing(percent, base, most, totals));
-                    physical = most;
+                let physical = percent_of(percent, total, rounding);
+                match (self.sign, base) {
+                    _ if copies == 0 => Ok((physical, Exactness::Exact)),
+                    // More than what there is, is taken for all of it.
+                    (Sign::Plus, Base::Free) => {
+                        let most = physical.min(totals.free);
+                        Ok((Extents(most.0 / copies), Exactness::AtMost))
+                    }
+                    (Sign::Plus | Sign::Minus, _) => {
+                        Ok((Extents(physical.0 / copies), Exactness::Exact))
+                    }
+                    (Sign::Absolute, _) => {
+                        let most = old.checked_add(totals.free).unwrap_or(physical);
+                        if physical > most {
+                            messages.push(reducing(percent, base, most, totals));
+                        }
+                        let physical = physical.min(most);
+                        Ok((
+                            wanted(old, physical, totals.used, copies),
+                            Exactness::AtMost,
+                        ))
+                    }
                 }
-                Ok((Extents(physical.0 / copies.max(1)), exactness))
             }
         }
+    }
+}
+
+/// The size of a volume that is to have so many extents of physical volumes. As in stock, what it
+/// has is kept, and fewer than that are taken for its size.
+fn wanted(old: Extents, physical: Extents, used: Extents, copies: u64) -> Extents {
+    if physical > used {
+        old + Extents((physical - used).0 / copies)
+    } else if physical > old {
+        physical
+    } else {
+        Extents(physical.0 / copies)
     }
 }

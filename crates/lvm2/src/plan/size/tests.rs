@@ -12,6 +12,7 @@ const TOTALS: Totals = Totals {
     vg: Extents(189),
     free: Extents(121),
     pvs: Extents(43),
+    used: Extents(64),
     origin: None,
 };
 
@@ -118,6 +119,13 @@ fn new_sizes_of_old_volumes_are_rounded_as_stock_does() {
     assert_eq!(resized("-10%LV", 40).0, 36);
     assert_eq!(resized("60%LV", 64).0, 39);
     assert_eq!(resized("50%VG", 64).0, 95);
+    // What is added is cut to what is free only where it is a share of that.
+    assert_eq!(resized("+100%VG", 64), (253, Vec::new()));
+    assert_eq!(resized("+150%FREE", 1), (122, Vec::new()));
+    // Of two copies, which have metadata, what there is stays as it is.
+    let argument = SizeArgument::from_extents("50%VG").expect("it is a size");
+    let size = argument.for_resize(Extents(30), &TOTALS, 2, ResizeTo::Larger, &mut Vec::new());
+    assert_eq!(size.expect("it can be").extents, Extents(45));
 }
 
 #[test]

@@ -37,6 +37,9 @@ fn options_are_refused_by_the_type_that_lacks_them() {
         "--thinpool p -V1g --nosync vg",
         "nosync is unsupported with thins",
     );
+    let of_mirrors = Some("--nosync is supported only with mirrors or raids.".to_owned());
+    let without_pool = "--type cache --cachevol c --nosync -L8m vg";
+    assert_eq!(said(require_options, without_pool), of_mirrors);
     assert_eq!(said(require_options, "--type thin-pool -L1 vg"), None);
     assert_eq!(said(require_options, "--type raid1 --nosync -L1 vg"), None);
 }

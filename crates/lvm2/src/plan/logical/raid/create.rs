@@ -10,10 +10,11 @@ use super::integrity::give_checksums;
 use super::options::RaidOptions;
 use super::parts::{add_image, array, divide};
 use super::size::{meta_extents, region_size};
-use crate::model::{LvFlag, LvId, Raid, RaidFamily, SegmentType};
+use crate::model::{LvFlag, LvId, Raid, RaidFamily, RaidLevel, SegmentType};
 use crate::plan::allocate::{Request, allocate};
 use crate::plan::author::Author;
 use crate::plan::change::{Before, Piece};
+use crate::plan::display::display_size;
 use crate::plan::draft::Draft;
 use crate::plan::places::FreeSpace;
 use crate::plan::size::NewSize;
@@ -35,7 +36,11 @@ pub(in crate::plan::logical) fn add_array(
     let length = Extents(size.extents.0 / data);
     let region = match options.level.family() {
         RaidFamily::Raid0 => Sectors::ZERO,
-        _ => region_size(draft, options.region_size, size.extents)?,
+        RaidFamily::Raid1 => region_size(draft, options.region_size, size.extents)?,
+        _ => {
+            let region = region_size(draft, options.region_size, size.extents)?;
+            no_smaller_than_stripes(draft, options.level, region, stripe_size)
+        }
     };
     let meta = meta_extents(options.level, length, region, draft.vg.extent_size);
     let mut request = Request::new(length + meta, options.images(), 1, policy(&draft.vg, new));
@@ -83,6 +88,24 @@ pub(in crate::plan::logical) fn add_array(
         give_checksums(draft, (&made, checksums), space, author)?;
     }
     Ok(id)
+}
+
+/// A region has room for a stripe.
+fn no_smaller_than_stripes(
+    draft: &mut Draft,
+    level: RaidLevel,
+    region: Sectors,
+    stripe_size: Sectors,
+) -> Sectors {
+    if region < stripe_size {
+        draft.note(format!(
+            "Adjusting {} {} region size to required minimum of stripe size {}.",
+            level.name(),
+            display_size(region),
+            display_size(stripe_size)
+        ));
+    }
+    region.max(stripe_size)
 }
 
 /// Makes the first bytes of an array zero, on each of its images: then its parity is right there,
