@@ -677,6 +677,25 @@ fn profiles_are_kept_as_by_stock() {
     twins.both("vgs --profile c --config report/aligned=0 -o vg_name,vg_size");
 }
 
+/// Of several changes of a volume those are made that can be made, and the command fails for the
+/// others; a group that wants a number of texts is asked before one of its areas is set aside by
+/// name. Tags name nothing to pvremove.
+#[test]
+fn of_several_changes_those_that_can_be_made_are_made() {
+    let twins = Twins::new();
+    twins.both("vgcreate vg0 {0} {1}");
+    twins.both("lvcreate -an -Zn -L 4m -n a vg0");
+    let fixed = "Minor number is already not persistent for vg0/a.";
+    twins.refused("lvchange --addtag t -pr --persistent n vg0/a", &[fixed]);
+    let shown = twins.both("lvs --noheadings -o lv_tags,lv_attr");
+    assert!(shown.split_whitespace().eq(["t", "-ri-------"]), "{shown}");
+    twins.both("vgchange --vgmetadatacopies 2 vg0");
+    twins.refused("pvchange --metadataignore y {1}", &["not changed"]);
+    twins.both("pvchange --addtag t {1}");
+    twins.refused("pvremove -ff -y @t", &["No device found for @t"]);
+    twins.judged();
+}
+
 /// What needs a lock manager is refused as by stock, or does nothing.
 #[test]
 fn lock_managers_are_asked_for_as_of_stock() {

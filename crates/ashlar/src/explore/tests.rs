@@ -150,7 +150,7 @@ fn every_plan_is_explored() {
         include_str!("../../../lvm2/src/plan/physical/mod.rs"),
     ];
     // They plan nothing by themselves; `erase_label` is what `Planned::removed` does.
-    const PARTS: [&str; 17] = [
+    const PARTS: [&str; 19] = [
         "already",
         "array_of",
         "balance",
@@ -162,7 +162,9 @@ fn every_plan_is_explored() {
         "losses",
         "still_partial",
         "is_of_that_size",
+        "is_partial",
         "movable_volumes",
+        "refused_change",
         "room_needed",
         "require_chunk_size",
         "require_known_segments",

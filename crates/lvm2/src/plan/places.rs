@@ -58,21 +58,70 @@ impl Places {
             places: Vec::new(),
             skipped: Vec::new(),
         };
+        all.fill(vg, arguments, find, |_| None)?;
+        Ok(all)
+    }
+
+    /// The same for new extents: of what has none to give the ranges do not matter, as in stock,
+    /// and an error about a later argument says so first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::parse`].
+    pub fn for_extents(
+        vg: &VolumeGroup,
+        arguments: &[&str],
+        find: impl Fn(&str) -> Option<PvId>,
+    ) -> Result<Self> {
+        if arguments.is_empty() {
+            return Ok(Self::all(vg));
+        }
+        let mut all = Self {
+            places: Vec::new(),
+            skipped: Vec::new(),
+        };
+        let map = AllocationMap::of(vg);
+        let useless = |pv| no_use(vg, &map, pv);
+        let filled = all.fill(vg, arguments, find, useless);
+        filled.map_err(|error| {
+            let barren = all.places.iter().filter_map(|place| useless(place.pv));
+            let mut lines: Vec<String> = barren.map(|why| format!("WARNING: {why}")).collect();
+            lines.push(error.context);
+            Error::new(error.kind, lines.join("\n"))
+        })?;
+        Ok(all)
+    }
+
+    /// Adds what the arguments name, of which `useless` says what counts as a whole.
+    fn fill(
+        &mut self,
+        vg: &VolumeGroup,
+        arguments: &[&str],
+        find: impl Fn(&str) -> Option<PvId>,
+        useless: impl Fn(PvId) -> Option<String>,
+    ) -> Result<()> {
         for argument in arguments {
             let found = splits(argument).find_map(|(name, text)| find(name).map(|pv| (pv, text)));
             if let Some((pv, text)) = found {
+                let pe_count = vg.pv(pv).pe_count;
+                if useless(pv).is_some() {
+                    if self.places.iter().all(|place| place.pv != pv) {
+                        self.add(pv, whole(pe_count), argument)?;
+                    }
+                    continue;
+                }
                 let name = argument.strip_suffix(text).unwrap_or(argument);
                 let name = name.trim_end_matches(':');
-                all.add(pv, parse_ranges(text, vg.pv(pv).pe_count)?, name)?;
+                self.add(pv, parse_ranges(text, pe_count)?, name)?;
                 continue;
             }
             let (name, text) = argument.split_once(':').unwrap_or((argument, ""));
             if let Some(tag) = name.strip_prefix('@') {
                 if validate_tag(tag).is_err() {
-                    all.skipped.push(format!("Skipping invalid tag {tag}."));
+                    self.skipped.push(format!("Skipping invalid tag {tag}."));
                 }
                 for (pv, volume) in vg.pvs().filter(|(_, pv)| pv.tags.iter().any(|t| t == tag)) {
-                    all.add(pv, parse_ranges(text, volume.pe_count)?, name)?;
+                    self.add(pv, parse_ranges(text, volume.pe_count)?, name)?;
                 }
                 continue;
             }
@@ -81,7 +130,7 @@ impl Places {
                 vg.name
             )));
         }
-        Ok(all)
+        Ok(())
     }
 
     /// The places, in their order.
@@ -144,6 +193,18 @@ impl Places {
     }
 }
 
+/// Why a physical volume has no extents to give.
+fn no_use(vg: &VolumeGroup, map: &AllocationMap, pv: PvId) -> Option<String> {
+    let name = pv_name(vg, pv);
+    if !vg.pv(pv).is_allocatable() {
+        Some(format!("Physical volume {name} not allocatable."))
+    } else if map.free(pv).is_empty() {
+        Some(format!("No free extents on physical volume \"{name}\"."))
+    } else {
+        None
+    }
+}
+
 /// The free extents of a group that may be taken, and are taken one run after the other.
 #[derive(Debug, Clone)]
 pub struct FreeSpace {
@@ -181,18 +242,11 @@ impl FreeSpace {
         let map = AllocationMap::of(vg);
         let mut left = Vec::new();
         for place in places.iter() {
-            if !vg.pv(place.pv).is_allocatable() {
-                let name = pv_name(vg, place.pv);
-                warn(format!("Physical volume {name} not allocatable."));
+            if let Some(why) = no_use(vg, &map, place.pv) {
+                warn(why);
                 continue;
             }
-            let free = map.free(place.pv);
-            if free.is_empty() {
-                let name = pv_name(vg, place.pv);
-                warn(format!("No free extents on physical volume \"{name}\"."));
-                continue;
-            }
-            let ranges = intersection(&free, &place.ranges);
+            let ranges = intersection(&map.free(place.pv), &place.ranges);
             if !ranges.is_empty() {
                 left.push(Place {
                     pv: place.pv,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ashlar::apply::Tolerated;
 use ashlar::scan::{FoundVg, Restriction, Scan};
 use lvm2::Uuid;
-use lvm2::model::{LvId, Relations, name};
+use lvm2::model::{LvId, Relations, is_snapshot_holder, name};
 
 use super::activation::require_usable;
 use super::groups::permitted;
@@ -59,6 +59,13 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
     let mut named = words.filter(|word| !word.starts_with('@'));
     if let Some(wrong) = named.find_map(|word| place_of(word).err()) {
         return Err(Error::failed(wrong));
+    }
+    let is_no_tag = |word: &String| {
+        let tag = word.strip_prefix('@');
+        tag.is_some_and(|tag| name::validate_tag(tag).is_err())
+    };
+    if !arguments.operands().is_empty() && arguments.operands().iter().all(is_no_tag) {
+        work.look_into_no_group();
     }
     let scan = work.scan()?;
     let mut all: Vec<Chosen> = Vec::new();
@@ -151,7 +158,10 @@ pub(super) fn groups_in_play<'s>(
     scan: &'s Scan,
 ) -> Vec<&'s FoundVg> {
     let mut words = arguments.operands().iter();
-    let has_tags = words.any(|word| word.starts_with('@'));
+    let has_tags = words.any(|word| {
+        let tag = word.strip_prefix('@');
+        tag.is_some_and(|tag| name::validate_tag(tag).is_ok())
+    });
     let mut names = named_groups(arguments);
     names.extend(volumes.iter().map(|one| one.group.clone()));
     let groups = scan.groups.iter();
@@ -245,7 +255,9 @@ fn of_word(
     let Some(name) = name else {
         return Ok(volumes(found, |_| true));
     };
-    match found.model.lv_by_name(&name) {
+    // What joins a snapshot to its origin is no volume to anybody, as in stock.
+    let id = found.model.lv_by_name(&name);
+    match id.filter(|id| !is_snapshot_holder(&found.model, *id)) {
         Some(id) => Ok(vec![one_of(found, id)]),
         None if is_refused(found) => Ok(Vec::new()),
         None => Err(Missing::Other(missing(&group, &name).to_string())),

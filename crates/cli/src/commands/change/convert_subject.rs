@@ -3,7 +3,7 @@
 
 use ashlar::apply::Tolerated;
 use ashlar::scan::Scan;
-use lvm2::model::{Relations, name};
+use lvm2::model::{Relations, is_snapshot_holder, name};
 
 use super::checksums::INTEGRITY;
 use super::chosen::{Chosen, missing, one_of, volumes, with_tag};
@@ -97,7 +97,16 @@ pub(super) fn subjects(
     let scan = work.scan()?;
     let mut all: Vec<Subject> = Vec::new();
     let has_tags = words.iter().any(is_tag);
+    let whole = |vg: &String| {
+        words
+            .iter()
+            .any(|word| is_of_group(arguments, word) && word == vg)
+    };
     for word in words {
+        // Of a group that is named as a whole nothing else is looked for.
+        if matches!(split_target(word), Target::Lv(name) if whole(&name.vg)) {
+            continue;
+        }
         let found = match word.strip_prefix('@') {
             Some(tag) => Ok(of_tag(arguments, work, &scan, tag)),
             None => of_word(arguments, &scan, word, has_tags),
@@ -198,7 +207,8 @@ fn of_word(
         let all = volumes(found, |_| true).into_iter();
         return Ok(all.map(|one| subject(one, false)).collect());
     };
-    match found.model.lv_by_name(&lv) {
+    let id = found.model.lv_by_name(&lv);
+    match id.filter(|id| !is_snapshot_holder(&found.model, *id)) {
         Some(id) => Ok(vec![subject(one_of(found, id), true)]),
         None => Err(failed(&missing(&group, &lv))),
     }
@@ -303,15 +313,40 @@ pub(super) fn require_kind(
     Err(Error::failed(what))
 }
 
-/// Refuses volumes that cannot be laid out anew, where that or a merge is asked for.
+/// Refuses parts of other volumes, where one is to be laid out anew, merged or made a pool.
+pub(super) fn require_shown(
+    arguments: &Arguments,
+    work: &Work<'_>,
+    volume: &LvName,
+) -> Result<(), Error> {
+    let is_pool = arguments.value(&TYPE) == Some("thin-pool");
+    if !is_pool && !is_laid_out(arguments) && !arguments.has(&MERGE_MIRRORS) {
+        return Ok(());
+    }
+    let scan = work.scan()?;
+    let (group, id) = find(&scan, volume).map_err(|error| failed(&error))?;
+    if Relations::of(&group.model).is_visible(&group.model, id) {
+        return Ok(());
+    }
+    let name = format!("{}/{}", volume.vg, volume.lv);
+    Err(Error::failed(if is_pool {
+        format!(
+            "Command on LV {name} requires LV with properties: lv_is_visible .\n\
+             Command not permitted on LV {name}."
+        )
+    } else {
+        format!("Operation not permitted on hidden LV {name}.")
+    }))
+}
+
+/// Refuses volumes that cannot be laid out anew, where that is asked for.
 pub(super) fn require_convertible(
     arguments: &Arguments,
     work: &Work<'_>,
     volume: &LvName,
 ) -> Result<(), Error> {
     let to = arguments.value(&TYPE);
-    let is_laid_out = is_laid_out(arguments);
-    if !is_laid_out && !arguments.has(&MERGE_MIRRORS) {
+    if !is_laid_out(arguments) {
         return Ok(());
     }
     let scan = work.scan()?;
@@ -319,12 +354,6 @@ pub(super) fn require_convertible(
     let kind = type_shown(&group.model, id);
     let name = format!("{}/{}", volume.vg, volume.lv);
     let refused = |what: String| Err(Error::failed(what));
-    if !Relations::of(&group.model).is_visible(&group.model, id) {
-        return refused(format!("Operation not permitted on hidden LV {name}."));
-    }
-    if !is_laid_out {
-        return Ok(());
-    }
     match to {
         Some("mirror") if !arguments.has(&MIRRORS) && kind != "raid1" => {
             refused("Conversions to --type mirror require -m/--mirrors".to_owned())

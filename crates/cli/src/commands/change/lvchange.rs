@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 
 use ashlar::apply::Tolerated;
-use ashlar::scan::Restriction;
+use ashlar::scan::{Member, Restriction};
 use lvm2::Uuid;
 use lvm2::model::Relations;
-use lvm2::plan::logical::{AttributeChange, change_volume, resync_array, resync_mirror};
+use lvm2::plan::group::is_partial;
+use lvm2::plan::logical::{
+    AttributeChange, change_volume, refused_change, resync_array, resync_mirror,
+};
 
 use super::activation::{
     ACTIVATE, Activation, asked, change_volumes, refresh, refresh_active, require_usable,
 };
-use super::arguments::{ADD_TAG, ALLOC, CHANGE, FORCE, refuse};
+use super::arguments::{ADD_TAG, ALLOC, CHANGE, Choice, FORCE, choice, refuse};
 use super::arrays::{MAX_RATE, MIN_RATE};
 use super::change_array::{self, REBUILD, WRITE_BEHIND, WRITE_MOSTLY, is_about_arrays};
 use super::chosen::{
@@ -128,8 +131,11 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         retain_changeable(&mut volumes, arguments, work)?;
     }
     refuse(arguments, &[POOLS, not_done::SETTINGS])?;
-    if arguments.has(&PERSISTENT) {
+    if choice(arguments, &PERSISTENT)? == Some(Choice::Yes) {
         retain_numbered(&mut volumes, work)?;
+    }
+    if arguments.has(&ALLOC) || arguments.has(&CONTIGUOUS) {
+        retain_whole(&mut volumes, arguments, work)?;
     }
     if !volumes.is_empty() {
         changes.extend(changed_minor(arguments, work)?);
@@ -139,17 +145,10 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         retain_usable(&mut volumes, arguments, work)?;
     }
     for volume in &volumes {
-        if !changes.is_empty() {
-            let mut request = work.request_of(&[&volume.group]);
-            request.tolerated.push(Tolerated::Absent);
-            let changed = work.change(&request, |scan, author| {
-                let (found, id) = volume.find(scan)?;
-                let name = found.model.lv(id).name();
-                planned(change_volume(&found.model, name, &changes, author))
-            });
-            if let Err(error) = changed {
-                work.fail_later(&error.to_string());
-            }
+        if !changes.is_empty()
+            && let Err(error) = change_properties(volume, &changes, work)
+        {
+            work.fail_later(&error.to_string());
         }
         if is_about_arrays && let Err(error) = change_array::change(volume, arguments, work) {
             work.fail_later(&error.to_string());
@@ -174,6 +173,38 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Makes those changes of one volume that can be made; what cannot is said, and fails the command,
+/// as in stock.
+fn change_properties(
+    volume: &Chosen,
+    changes: &[AttributeChange<'_>],
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let mut request = work.request_of(&[&volume.group]);
+    request.tolerated.push(Tolerated::Absent);
+    let mut refused: Vec<String> = Vec::new();
+    let outcome = work.change(&request, |scan, author| {
+        let (found, id) = volume.find(scan)?;
+        let name = found.model.lv(id).name();
+        refused.clear();
+        let mut possible = changes.to_vec();
+        possible.retain(|change| {
+            let refusal = refused_change(&found.model, name, *change);
+            refused.extend(refusal.as_ref().map(|error| error.context.clone()));
+            refusal.is_none()
+        });
+        if possible.is_empty() {
+            refused.clear();
+            possible = changes.to_vec();
+        }
+        planned(change_volume(&found.model, name, &possible, author))
+    });
+    for why in refused {
+        work.fail_later(&why);
+    }
+    outcome.map(drop)
 }
 
 /// What is to become of properties of the volumes.
@@ -219,6 +250,52 @@ fn retain_numbered(volumes: &mut Vec<Chosen>, work: &mut Work<'_>) -> Result<(),
     Ok(())
 }
 
+/// Takes away the volumes of which a part is gone, and says so; of those that were named that is an
+/// error.
+fn retain_whole(
+    volumes: &mut Vec<Chosen>,
+    arguments: &Arguments,
+    work: &mut Work<'_>,
+) -> Result<(), Error> {
+    let scan = work.scan()?;
+    let named = named_alone(arguments);
+    let mut kept = Vec::new();
+    for volume in volumes.drain(..) {
+        let (found, id) = volume.find(&scan).map_err(|error| failed(&error))?;
+        let is_gone = |member: &&Member| member.presence.found().is_none();
+        let gone = found.members.iter().filter(is_gone);
+        if !is_partial(&found.model, id, &gone.map(|member| member.id).collect()) {
+            kept.push(volume);
+            continue;
+        }
+        let name = format!("{}/{}", volume.group, volume.name);
+        let why = format!(
+            "Command on LV {name} uses options that are invalid with LV properties: lv_is_partial ."
+        );
+        if named(&volume) {
+            work.fail_later(&format!("{why}\nCommand not permitted on LV {name}."));
+        } else {
+            work.error(&why);
+        }
+    }
+    *volumes = kept;
+    Ok(())
+}
+
+/// Which volumes are named themselves, and not as part of a group.
+fn named_alone(arguments: &Arguments) -> impl Fn(&Chosen) -> bool {
+    let named = arguments.operands().iter().map(|word| split_target(word));
+    let named: Vec<Target> = named.collect();
+    move |volume| {
+        let group = Target::Vg(volume.group.clone());
+        let own = Target::Lv(LvName {
+            vg: volume.group.clone(),
+            lv: volume.name.clone(),
+        });
+        named.contains(&own) && !named.contains(&group)
+    }
+}
+
 /// Takes away the volumes that are not of a type for which what is asked is, and says so; of those
 /// that were named that is an error.
 fn require_arrays(
@@ -239,16 +316,7 @@ fn require_arrays(
     };
     let is_of_options = !has(&[&RESYNC, &REBUILD]);
     let scan = work.scan()?;
-    let named = arguments.operands().iter().map(|word| split_target(word));
-    let named: Vec<Target> = named.collect();
-    let is_named = |volume: &Chosen| {
-        let group = Target::Vg(volume.group.clone());
-        let own = Target::Lv(LvName {
-            vg: volume.group.clone(),
-            lv: volume.name.clone(),
-        });
-        named.contains(&own) && !named.contains(&group)
-    };
+    let is_named = named_alone(arguments);
     let cannot_be_rebuilt = |kind: &str| kind.starts_with("raid0") && has(&[&REBUILD]);
     let mut kept = Vec::new();
     for volume in volumes.drain(..) {
@@ -270,7 +338,7 @@ fn require_arrays(
             continue;
         }
         let name = format!("{}/{}", volume.group, volume.name);
-        let why = if cannot_be_rebuilt(&kind) {
+        let mut why = if cannot_be_rebuilt(&kind) {
             // As stock calls them where the type has no copies.
             format!("Command on LV {name} with invalid LV type striped.")
         } else if is_of_options {
@@ -278,6 +346,10 @@ fn require_arrays(
         } else {
             format!("Command on LV {name} does not accept LV type {kind}.")
         };
+        if is_of_options && is_of_raid1 && wanted == "raid" {
+            let both = format!("Command on LV {name} uses options that require LV types raid1 .");
+            why = format!("{why}\n{both}");
+        }
         // Of a whole group and of a tag, those that fit are meant.
         if is_named(&volume) {
             work.fail_later(&format!("{why}\nCommand not permitted on LV {name}."));

@@ -19,7 +19,8 @@ use super::convert_snapshot::{
     self, MERGE, MERGE_SNAPSHOT, SPLIT_SNAPSHOT, join, joins, split_off,
 };
 use super::convert_subject::{
-    Subject, is_of_type, require_convertible, require_kind, require_places, split_words, subjects,
+    Subject, is_of_type, require_convertible, require_kind, require_places, require_shown,
+    split_words, subjects,
 };
 use super::groups::found_group;
 use super::limits::{new_region_size, region_size};
@@ -269,6 +270,7 @@ fn convert_one(
     }
     let is_merged = arguments.has(&MERGE) || arguments.has(&MERGE_MIRRORS);
     require_kind(arguments, work, volume)?;
+    require_shown(arguments, work, volume)?;
     if !is_merged {
         require_places(work, volume, words)?;
     }

@@ -27,7 +27,7 @@ use super::run::run;
 use super::volumes::{
     ACCEPTED, AUTOACTIVATION, CHUNK_SIZE, CONTIGUOUS, CORE_LOG, EXTENTS, IGNORE_SKIP, MAJOR, MINOR,
     MIRROR_LOG, MIRRORS, NO_SYNC, PERMISSION, PERSISTENT, READ_AHEAD, REGION_SIZE, SIZE, SKIP,
-    STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, path, permission, places,
+    STRIPE_SIZE, STRIPES, Signs, TYPE, autoactivation, default_group, new_places, path, permission,
     policy, read_ahead, require_name, size, skip, tags,
 };
 use super::work::{Work, planned};
@@ -35,7 +35,9 @@ use super::zeros::require_nonzero;
 use crate::args::{Arguments, Command, Error, Example, Flag, flags};
 
 /// As many stripes as LVM2 takes, and the smallest of its stripe sizes.
-const STRIPES_MAX: usize = 128;
+pub(super) const STRIPES_MAX: usize = 128;
+/// The largest stripe that stock can count: 512 GiB.
+const STRIPE_SIZE_MAX: Sectors = Sectors(1 << 30);
 const STRIPE_SIZE_MIN: Sectors = Sectors(8);
 /// The size of stripes where it is not said; no larger than an extent.
 const STRIPE_SIZE_DEFAULT: Sectors = Sectors(128);
@@ -198,7 +200,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
     let made = work.change(&request, |scan, author| {
         let found = scan.find_group(&group)?;
         before = found.model.lvs().map(|(_, lv)| lv.uuid).collect();
-        let places = places(scan, found, &finder, words)?;
+        let places = new_places(scan, found, &finder, words)?;
         let new = NewVolume {
             places: places.as_ref(),
             ..template.clone()
@@ -594,6 +596,10 @@ fn require_stripes(stripes: Stripes) -> Result<(), Error> {
         )));
     }
     match stripes.size {
+        Some(size) if size > STRIPE_SIZE_MAX => Err(Error::usage(format!(
+            "Stripe size cannot be larger than {}.",
+            display_size(STRIPE_SIZE_MAX)
+        ))),
         Some(size) if size < STRIPE_SIZE_MIN || !size.0.is_power_of_two() => Err(Error::usage(
             format!("Invalid stripe size {}.", display_size(size)),
         )),

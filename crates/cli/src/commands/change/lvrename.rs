@@ -7,7 +7,7 @@ use super::arguments::CHANGE;
 use super::run::run;
 use super::volumes::{ACCEPTED, default_group, path, require_name};
 use super::work::{Work, planned};
-use crate::args::{Arguments, Command, Error, Example, LvName, Target, flags, split_target};
+use crate::args::{Arguments, Command, Error, Example, flags};
 
 /// `lvrename`
 pub(super) const COMMAND: Command = Command {
@@ -28,7 +28,7 @@ const NAME_MAX: usize = 125;
 
 /// Renames the volume.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    let (group, from, to) = names(arguments.operands())?;
+    let (group, from, to) = names(arguments.operands(), work)?;
     if from == to {
         return Err(Error::usage("Old and new logical volume names must differ"));
     }
@@ -38,6 +38,11 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         return Err(Error::usage(format!(
             "New logical volume name \"{to}\" may not exceed {most} characters."
         )));
+    }
+    if to.starts_with('-') {
+        // Stock keeps volumes that are gone under such names.
+        let what = "Old name references live LV while new name is for historical LV.";
+        return Err(Error::usage(what));
     }
     require_name("New logical volume name", &to)?;
     let request = work.request_of(&[&group]);
@@ -49,7 +54,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
 }
 
 /// The group, the old name and the new one.
-fn names(operands: &[String]) -> Result<(String, String, String), Error> {
+fn names(operands: &[String], work: &mut Work<'_>) -> Result<(String, String, String), Error> {
     let (group, from, to) = match operands {
         [from, to] => {
             let invalid = "Please provide a valid volume group name";
@@ -72,9 +77,12 @@ fn names(operands: &[String]) -> Result<(String, String, String), Error> {
                     "Please use a single volume group name (\"{plain}\" or \"{other}\")"
                 )));
             }
-            validate(plain, NameOf::VolumeGroup)
-                .map_err(|_| Error::usage("Please provide a valid volume group name"))?;
-            (plain.to_owned(), within(plain, from)?, to)
+            validate(plain, NameOf::VolumeGroup).map_err(|_| {
+                let said = path(from).err().into_iter();
+                let invalid = "Please provide a valid volume group name".to_owned();
+                Error::usage(said.chain([invalid]).collect::<Vec<_>>().join("\n"))
+            })?;
+            (plain.to_owned(), within(plain, from, work)?, to)
         }
         _ => {
             return Err(Error::usage(
@@ -82,20 +90,27 @@ fn names(operands: &[String]) -> Result<(String, String, String), Error> {
             ));
         }
     };
-    let to = within(&group, to)?;
+    let to = within(&group, to, work)?;
     if to.is_empty() {
         return Err(Error::usage("New logical volume name may not be blank"));
     }
     Ok((group, from, to))
 }
 
-/// The name of a volume of `group`, which may be written in front of it.
-fn within(group: &str, word: &str) -> Result<String, Error> {
-    match split_target(word) {
-        Target::Lv(LvName { vg, lv }) if vg == group => Ok(lv),
-        Target::Lv(LvName { vg, .. }) => Err(Error::usage(format!(
-            "Logical volume names must have the same volume group (\"{group}\" or \"{vg}\")"
-        ))),
-        _ => Ok(word.to_owned()),
+/// The name of a volume of `group`, which may be written in front of it. Of what is no path that is
+/// said, and its end taken for the name, as in stock.
+fn within(group: &str, word: &str, work: &mut Work<'_>) -> Result<String, Error> {
+    if !word.contains('/') {
+        return Ok(word.to_owned());
     }
+    match path(word) {
+        Ok((Some(other), _)) if other != group => {
+            return Err(Error::usage(format!(
+                "Logical volume names must have the same volume group (\"{group}\" or \"{other}\")"
+            )));
+        }
+        Ok(_) => {}
+        Err(why) => work.error(&why),
+    }
+    Ok(word.rsplit('/').next().unwrap_or_default().to_owned())
 }

@@ -20,7 +20,7 @@ use super::lvcreate::{is_known_type, unknown_type};
 use super::run::run;
 use super::volumes::{
     ACCEPTED, CONTIGUOUS, EXTENTS, MIRRORS, NO_SYNC, SIZE, STRIPE_SIZE, STRIPES, Signs, TYPE,
-    copies, places, policy, single, size,
+    copies, new_places, policy, single, size,
 };
 use super::work::{Work, failed, planned};
 use super::zeros::require_nonzero;
@@ -274,7 +274,7 @@ pub(super) fn change_size(
     work.change(&request, |scan, author| {
         let found = scan.find_group(&volume.vg)?;
         require_copies(found, &volume.lv, mirrors)?;
-        let places = places(scan, found, &finder, words)?;
+        let places = new_places(scan, found, &finder, words)?;
         let is_ours = request.ownership.is_of(found.uuid);
         let mut reader = Activator::new(scan, &host).among_ours(is_ours);
         let mut resize = Resize {
@@ -312,7 +312,7 @@ fn require_resizable(
     let scan = work.scan()?;
     let found = changeable_group(&scan, &volume.vg, &[])?;
     let checked = require_copies(found, &volume.lv, None)
-        .and_then(|()| places(&scan, found, &work.finder(), words))
+        .and_then(|()| new_places(&scan, found, &work.finder(), words))
         .and_then(|places| require_room(found, places.as_ref()))
         .and_then(|()| require_pool(arguments, found, &volume.lv));
     checked.map_err(|error| failed(&error))
@@ -429,6 +429,8 @@ fn kind(arguments: &Arguments) -> Result<Option<NewExtents>, Error> {
         "zero" => NewExtents::Zero,
         "error" => NewExtents::Error,
         name if level(name).is_some() => NewExtents::Raid(level(name).expect("it was asked for")),
+        // As in stock, what may grow by itself is asked first.
+        other if is_known_type(other) && arguments.has(&USE_POLICIES) => return Ok(None),
         other if is_known_type(other) => {
             return Err(Error::failed(format!(
                 "VolumeType does not match ({other})."

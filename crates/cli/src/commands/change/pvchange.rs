@@ -1,6 +1,6 @@
 //! `pvchange`: properties of physical volumes.
 
-use ashlar::apply::{Planned, area_states};
+use ashlar::apply::{Planned, Question, area_states};
 use ashlar::scan::{FoundPv, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::ondisk::{AreaUse, PvUse};
@@ -100,7 +100,12 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         });
         if let Err(error) = changed {
             let name = &scan.device(scan.pv(index).device).name;
-            work.fail_later(&format!("{error}\nPhysical volume {name} not changed"));
+            let stays = format!("Physical volume {name} not changed");
+            let mut why = error.to_string();
+            if why != stays {
+                why = format!("{why}\n{stays}");
+            }
+            work.fail_later(&why);
             is_changed = false;
         }
         if is_changed {
@@ -250,7 +255,18 @@ fn plan(
     };
     let id = group.model.pv_by_uuid(&pv.uuid).ok_or_else(|| gone(name))?;
     let areas = area_states(scan, group);
-    planned(change_pv(&group.model, id, attributes, &areas, author))
+    let mut planned = planned(change_pv(&group.model, id, attributes, &areas, author))?;
+    let is_area = |one: &PvAttribute<'_>| matches!(one, PvAttribute::Areas(_));
+    if attributes.iter().any(is_area) && group.model.metadata_copies.is_some_and(|one| one > 0) {
+        planned.questions.push(Question {
+            text: format!(
+                "Override preferred number of copies of VG {} metadata? [y/n]: ",
+                group.name
+            ),
+            refusal: format!("Physical volume {name} not changed"),
+        });
+    }
+    Ok(planned)
 }
 
 /// A physical volume without a group has an identity and metadata areas, and nothing else to be

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use ashlar::apply::{Request, Tolerated};
 use ashlar::scan::{Duplicate, Scan};
-use ashlar::{Error as Failure, Kind};
 use lvm2::Uuid;
 use lvm2::model::name::wrongness;
 use lvm2::model::{SegmentType, VolumeGroup};
@@ -139,7 +138,7 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
             inactive(&sysfs, current)?;
         }
         let uuid = current.map_or(backup.uuid, |group| group.uuid);
-        let present = present(scan, &[uuid, backup.uuid])?;
+        let present = present(scan, &[uuid, backup.uuid]);
         let current = current.map(|group| &*group.model);
         planned(restore_group(
             &backup, current, &present, insistence, author,
@@ -164,7 +163,7 @@ fn warn_of_unknown(vg: &VolumeGroup, work: &mut Work<'_>) {
 }
 
 /// The physical volumes that a restored group may use: those of no other group.
-fn present(scan: &Scan, own: &[Uuid]) -> ashlar::Result<BTreeSet<Uuid>> {
+fn present(scan: &Scan, own: &[Uuid]) -> BTreeSet<Uuid> {
     let mut present = BTreeSet::new();
     for pv in &scan.physical_volumes {
         let is_ours = pv.group.is_none_or(|group| own.contains(&group));
@@ -172,11 +171,7 @@ fn present(scan: &Scan, own: &[Uuid]) -> ashlar::Result<BTreeSet<Uuid>> {
             present.insert(pv.uuid);
         }
     }
-    if present.is_empty() {
-        let what = "none of the physical volumes that were found is free, or in this group";
-        return Err(Failure::new(Kind::NotFound, what));
-    }
-    Ok(present)
+    present
 }
 
 /// What there is in the folders of a group, the oldest first.

@@ -2,6 +2,7 @@
 
 use ashlar::apply::{Request, area_states, permit};
 use ashlar::scan::Scan;
+use lvm2::model::VolumeGroup;
 use lvm2::model::name::wrongness;
 use lvm2::plan::group::{NewGroupSettings, SplitInto, SplitOff, merge_groups, split_group};
 
@@ -64,10 +65,7 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         return Err(Error::lacking(arguments.command(), what));
     };
     let (from, to) = (plain(from), plain(to));
-    let volume = arguments.value(&NAME).map(|name| match split_target(name) {
-        Target::Lv(name) => name.lv,
-        Target::Vg(name) | Target::Tag(name) => name,
-    });
+    let volume = arguments.value(&NAME);
     let asked = NewGroupSettings {
         max_lv: number(arguments, &MAX_LV)?,
         max_pv: number(arguments, &MAX_PV)?,
@@ -90,7 +88,10 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
     };
     let scan = work.scan_for(&request)?;
     let exists = scan.groups_named(to).next().is_some();
-    require_read(&scan, &[to, from][usize::from(!exists)..], to)?;
+    // As in stock, the other group comes first, where it is known which one that is.
+    let is_known = scan.groups_named(to).count() == 1;
+    let names = if is_known { [to, from] } else { [from, to] };
+    require_read(&scan, &names[..=usize::from(exists)], to)?;
     if arguments.value(&ALLOC) == Some("inherit") {
         let what = "Volume Group allocation policy cannot inherit from anything";
         return Err(Error::usage(what));
@@ -107,8 +108,8 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
     work.change(&request, |scan, author| {
         let found = scan.find_group(from)?;
         let pvs = members(scan, found, &finder, devices)?;
-        let off = match &volume {
-            Some(name) => SplitOff::Volume(name),
+        let off = match volume {
+            Some(word) => SplitOff::Volume(volume_of(&found.model, word)?),
             None => SplitOff::Pvs(&pvs),
         };
         let mut areas = area_states(scan, found);
@@ -122,6 +123,19 @@ pub(super) fn split(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Er
         planned(split_group(&found.model, into, off, &areas, author))
     })?;
     Ok(())
+}
+
+/// The name of the volume that a word means, in whichever group it says that it is.
+fn volume_of<'m>(group: &'m VolumeGroup, word: &str) -> ashlar::Result<&'m str> {
+    let name = match split_target(word) {
+        Target::Lv(name) => name.lv,
+        Target::Vg(name) | Target::Tag(name) => name,
+    };
+    let found = group.lv_by_name(&name).map(|id| group.lv(id).name());
+    found.ok_or_else(|| {
+        let what = format!("Logical volume {word} not in volume group {}", group.name);
+        ashlar::Error::new(ashlar::Kind::NotFound, what)
+    })
 }
 
 /// Fails where one of the groups cannot be changed, in the words for the one that is split off.

@@ -417,14 +417,32 @@ pub(super) fn places(
     finder: &Finder,
     words: &[String],
 ) -> ashlar::Result<Option<Places>> {
+    let find = |name: &str| finder.member(scan, group, name);
+    named(words, |names| Places::parse(&group.model, names, find))
+}
+
+/// The same, where new extents are to lie.
+pub(super) fn new_places(
+    scan: &Scan,
+    group: &FoundVg,
+    finder: &Finder,
+    words: &[String],
+) -> ashlar::Result<Option<Places>> {
+    let find = |name: &str| finder.member(scan, group, name);
+    named(words, |names| {
+        Places::for_extents(&group.model, names, find)
+    })
+}
+
+fn named(
+    words: &[String],
+    parse: impl FnOnce(&[&str]) -> lvm2::Result<Places>,
+) -> ashlar::Result<Option<Places>> {
     if words.is_empty() {
         return Ok(None);
     }
     let names: Vec<&str> = words.iter().map(String::as_str).collect();
-    let find = |name: &str| finder.member(scan, group, name);
-    Places::parse(&group.model, &names, find)
-        .map(Some)
-        .map_err(ashlar::Error::from)
+    parse(&names).map(Some).map_err(ashlar::Error::from)
 }
 
 /// The type of a volume, as stock's refusals name it.

@@ -63,7 +63,7 @@ pub fn change_group(
     let mut draft = Draft::begin(vg)?;
     for change in changes {
         if let Some(what) = of_resizeable(*change) {
-            require_resizeable_to(vg, what)?;
+            require_resizeable_to(&draft.vg, what)?;
         }
         match change {
             GroupAttribute::NewUuid => {

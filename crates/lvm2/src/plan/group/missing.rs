@@ -310,6 +310,15 @@ fn freed_nothing(draft: &Draft) -> bool {
         })
 }
 
+/// Whether a volume, or a part of it, has extents on what is gone.
+pub fn is_partial(vg: &VolumeGroup, lv: LvId, gone: &BTreeSet<PvId>) -> bool {
+    let relations = Relations::of(vg);
+    let parts = partial_volumes(vg, gone);
+    parts
+        .iter()
+        .any(|part| *part == lv || relations.top(vg, *part) == lv)
+}
+
 /// The volumes, hidden ones too, with extents on what is gone.
 fn partial_volumes(vg: &VolumeGroup, gone: &BTreeSet<PvId>) -> Vec<LvId> {
     let stands_there = |lv: &LvId| {

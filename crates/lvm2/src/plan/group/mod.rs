@@ -24,7 +24,7 @@ pub use create::{NewGroup, create_group};
 pub use export::{export_group, import_group};
 pub use extend::{Member, extend_group};
 pub use merge::merge_groups;
-pub use missing::{Losses, PartialVolumes, losses, remove_missing, still_partial};
+pub use missing::{Losses, PartialVolumes, is_partial, losses, remove_missing, still_partial};
 pub use reduce::reduce_group;
 pub use remove::{VolumesOf, remove_group};
 pub use rename::rename_group;

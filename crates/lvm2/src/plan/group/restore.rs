@@ -88,13 +88,12 @@ fn require_restorable(
             backup.name, current.name
         )));
     }
-    if let Some((_, pv)) = backup.pvs().find(|(_, pv)| !present.contains(&pv.uuid)) {
-        return Err(refused(format!(
-            "Couldn't find device with uuid {}. Cannot restore Volume Group {} with 1 PVs marked \
-             as missing.",
-            pv.uuid, backup.name
-        )));
-    }
+    let missing = backup.pvs().map(|(_, pv)| pv.uuid);
+    let missing: Vec<Uuid> = missing.filter(|uuid| !present.contains(uuid)).collect();
+    let told = missing
+        .iter()
+        .map(|uuid| format!("WARNING: Couldn't find device with uuid {uuid}.\n"));
+    let told: String = told.collect();
     let pool = backup.lvs().find(|(_, lv)| {
         let is_pool = |kind: Option<&SegmentType>| matches!(kind, Some(SegmentType::ThinPool(_)));
         is_pool(lv.first())
@@ -103,20 +102,32 @@ fn require_restorable(
         && insistence == Insistence::None
     {
         return Err(refused(format!(
-            "Consider using option --force to restore Volume Group {} with thin volumes: the pool \
-             {} may have gone on since",
+            "{told}Consider using option --force to restore Volume Group {} with thin volumes: the \
+             pool {} may have gone on since",
             backup.name,
             lv.name()
         )));
     }
+    if !missing.is_empty() {
+        let (name, count) = (&backup.name, missing.len());
+        return Err(refused(format!(
+            "{told}Cannot restore Volume Group {name} with {count} PVs marked as missing."
+        )));
+    }
     let mut messages = Vec::new();
+    if pool.is_some() {
+        messages.push(Message::warning(format!(
+            "Forced restore of Volume Group {} with thin volumes.",
+            backup.name
+        )));
+    }
     if let Some(what) = current.and_then(|current| left_behind(backup, current)) {
         if insistence == Insistence::None {
             return Err(refused(format!(
                 "{what} Move them back first (pvmove), or use option --force to lose that"
             )));
         }
-        messages.push(Message::warning(format!("WARNING: {what}")));
+        messages.push(Message::warning(what));
     }
     Ok(messages)
 }

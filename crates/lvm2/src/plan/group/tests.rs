@@ -518,9 +518,13 @@ fn backups_are_restored() {
         (10, vec!["a: 0+8 linear pv0:0".to_owned()])
     );
     let error = restore(&old, &BTreeSet::new()).expect_err("nothing is there");
-    assert!(
-        error.context.starts_with("Couldn't find device with uuid"),
-        "{error}"
+    let lines: Vec<&str> = error.context.lines().collect();
+    let missing = "WARNING: Couldn't find device with uuid ";
+    assert_eq!(lines.len(), old.pv_count() + 1, "each is told");
+    assert!(lines[0].starts_with(missing), "{error}");
+    assert_eq!(
+        lines[old.pv_count()],
+        "Cannot restore Volume Group vg with 3 PVs marked as missing."
     );
     let mut pools = golden();
     "vg".clone_into(&mut pools.name);

@@ -5,11 +5,11 @@ use alloc::format;
 use alloc::string::ToString;
 
 use super::options::{Autoactivation, Permission, Skip};
-use crate::Result;
 use crate::model::{AllocationPolicy, LvFlag, LvId, ReadAhead, Relations, VolumeGroup, name};
 use crate::plan::author::Author;
 use crate::plan::change::Change;
 use crate::plan::draft::{Draft, find_lv, refused, wrong};
+use crate::{Error, Result};
 
 /// One property to be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,10 @@ pub fn change_volume(
     let is_kept = |change: &AttributeChange<'_>| {
         matches!(
             change,
-            AttributeChange::ReadAhead(_) | AttributeChange::Allocation(_)
+            AttributeChange::ReadAhead(_)
+                | AttributeChange::Allocation(_)
+                | AttributeChange::Profile(_)
+                | AttributeChange::Minor(None)
         )
     };
     if Relations::of(vg).is_origin(id) && changes.iter().any(is_kept) {
@@ -74,6 +77,17 @@ pub fn change_volume(
     draft.finish(author)
 }
 
+/// Why a change of a volume is refused whatever else is changed: mostly, it is so already.
+pub fn refused_change(
+    vg: &VolumeGroup,
+    volume: &str,
+    change: AttributeChange<'_>,
+) -> Option<Error> {
+    let mut draft = Draft::begin(vg).ok()?;
+    let id = find_lv(vg, volume).ok()?;
+    apply(&mut draft, id, &format!("{}/{volume}", vg.name), change).err()
+}
+
 fn apply(draft: &mut Draft, id: LvId, full_name: &str, change: AttributeChange<'_>) -> Result<()> {
     let lv = draft.vg.lv_mut(id);
     match change {
@@ -85,7 +99,7 @@ fn apply(draft: &mut Draft, id: LvId, full_name: &str, change: AttributeChange<'
                     Permission::ReadWrite => "writable",
                 };
                 return Err(refused(format!(
-                    "Logical volume \"{full_name}\" is already {what}."
+                    "Logical volume {full_name} is already {what}."
                 )));
             }
             match permission {

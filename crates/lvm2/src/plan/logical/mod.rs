@@ -21,7 +21,7 @@ mod snapshot;
 mod split;
 mod store;
 
-pub use change::{AttributeChange, change_volume};
+pub use change::{AttributeChange, change_volume, refused_change};
 pub use convert::{Conversion, MirrorState, convert_mirrors};
 pub(super) use create::visible_count;
 pub use create::{NewVolume, create_volume};

@@ -206,6 +206,7 @@ fn require_removable(
             Part::MirrorImage => format!(" used by a mirror ({by})"),
             Part::RaidImage(_) | Part::RaidMeta(_) => format!(" used as RAID device ({by})"),
             Part::MirrorLog => format!(" used as mirror log ({by})"),
+            Part::ThinPoolData | Part::ThinPoolMetadata => format!(" used by a pool ({by})"),
             Part::ThinPool | Part::VdoPool => format!(": volumes such as {by} are in it"),
             _ => format!(" used by {by}"),
         });

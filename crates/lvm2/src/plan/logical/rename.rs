@@ -32,7 +32,6 @@ pub fn rename_volume(
             vg.name
         ))
     })?;
-    require_free_name(vg, to)?;
     let relations = Relations::of(vg);
     let used = relations.component_use(id).map(|used| used.part);
     if let Some(part @ (Part::RaidImage(_) | Part::RaidMeta(_))) = used {
@@ -41,6 +40,7 @@ pub fn rename_volume(
             raid::part_name(part)
         )));
     }
+    require_free_name(vg, to)?;
     if !relations.is_visible(vg, id) {
         return Err(refused(format!(
             "Cannot rename internal LV \"{from}\": rename the volume of which it is a part"

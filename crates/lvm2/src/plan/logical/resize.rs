@@ -27,7 +27,7 @@ use crate::plan::change::{Before, Change, Level, Message};
 use crate::plan::display::display_size;
 use crate::plan::draft::{Draft, refused, require_known_segments, wrong};
 use crate::plan::places::{FreeSpace, Places};
-use crate::plan::size::{BELOW, Exactness, ResizeTo, SizeArgument, Totals};
+use crate::plan::size::{BELOW, Exactness, ResizeTo, Sign, SizeArgument, Totals};
 use crate::plan::{ranges, segments};
 use crate::{Bytes, Error, Extents, Kind, Result, Sectors};
 
@@ -270,6 +270,10 @@ fn refusal(
             Ok(new) => no_change(new, old, resize.direction),
             Err(error) => error,
         });
+    }
+    if new == old && resize.size.sign == Sign::Minus {
+        // Rounded away, so that nothing is said of how it would go on.
+        return Ok(no_change(new, old, resize.direction));
     }
     let extending = |copies: u64| format!("Extending {copies} mirror images.");
     let new = if let Some(array) = array(&draft.vg, id) {

@@ -5,8 +5,8 @@ use proptest::prelude::{Strategy, any, prop_assert_ne, prop_oneof, proptest};
 use super::{
     Along, AttributeChange, Autoactivation, Conversion, Initial, MirrorLog, MirrorOptions,
     MirrorState, NewKind, NewVolume, Permission, Resize, Skip, Split, Stripes, Zeroing,
-    change_volume, convert_mirrors, create_volume, has_first_image, order_images, remove_volumes,
-    rename_volume, resize_volume, resync_mirror, split_mirror,
+    change_volume, convert_mirrors, create_volume, has_first_image, order_images, refused_change,
+    remove_volumes, rename_volume, resize_volume, resync_mirror, split_mirror,
 };
 use crate::model::samples::{every_type, golden, linear, read, text};
 use crate::model::{AllocationPolicy, LvFlag, ReadAhead, SegmentType, VolumeGroup};
@@ -495,10 +495,7 @@ fn properties_change() {
     let vg = done(create(&empty(), &named("a", "1")));
     let apply = |change| by_author(|author| change_volume(&vg, "a", &[change], author));
     let error = apply(AttributeChange::Permission(Permission::ReadWrite)).expect_err("it is");
-    assert_eq!(
-        error.context,
-        "Logical volume \"vg/a\" is already writable."
-    );
+    assert_eq!(error.context, "Logical volume vg/a is already writable.");
     let change = apply(AttributeChange::Permission(Permission::ReadOnly)).expect("it was not");
     assert!(matches!(change.volumes[..], [VolumeChange::Reload { .. }]));
     let cling = Some(AllocationPolicy::Cling);
@@ -511,6 +508,19 @@ fn properties_change() {
     );
     let vg = done(apply(AttributeChange::AddTag("x")));
     assert_eq!(vg.lv(vg.lv_by_name("a").expect("there")).tags, ["x"]);
+}
+
+#[test]
+fn a_change_is_refused_alone() {
+    // Proves: of several changes those are known that are refused whatever else is asked for.
+    let vg = done(create(&empty(), &named("a", "1")));
+    let why = |change| refused_change(&vg, "a", change).map(|error| error.context);
+    assert_eq!(
+        why(AttributeChange::Minor(None)).as_deref(),
+        Some("Minor number is already not persistent for vg/a.")
+    );
+    assert_eq!(why(AttributeChange::AddTag("t")), None);
+    assert_eq!(why(AttributeChange::Permission(Permission::ReadOnly)), None);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::plan::change::{AreaChange, Change, HeaderChange, HeaderEdit, When};
 use crate::plan::draft::{Draft, pv_name, refused};
 use crate::plan::group::{AreaState, add_tag};
 use crate::plan::unfinished::{commit_unmarked, mark_renewed};
-use crate::{Error, Result};
+use crate::{Error, Result, Uuid};
 
 /// Whether extents may be taken from a physical volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +125,27 @@ pub fn already(usage: AreaUse) -> &'static str {
     }
 }
 
+/// A group that wants a number of copies of its metadata wants those that there are then, so that
+/// nothing is balanced against what was asked for.
+fn keep_count(draft: &mut Draft, pv: Uuid, usage: AreaUse, areas: &[AreaState]) {
+    let Some(wanted) = draft.vg.metadata_copies.filter(|copies| *copies > 0) else {
+        return;
+    };
+    let is_used = |area: &&AreaState| {
+        let later = if area.pv == pv { usage } else { area.usage };
+        later == AreaUse::Used
+    };
+    let used = areas.iter().filter(is_used).count();
+    let used = u32::try_from(used).unwrap_or(u32::MAX);
+    if used != wanted {
+        draft.warn(format!(
+            "Changing preferred number of copies of VG {} metadata from {wanted} to {used}",
+            draft.vg.name
+        ));
+        draft.vg.metadata_copies = Some(used);
+    }
+}
+
 fn set_areas(draft: &mut Draft, pv: PvId, usage: AreaUse, areas: &[AreaState]) -> Result<()> {
     let uuid = draft.old.pv(pv).uuid;
     let is_other = |area: &AreaState| area.pv == uuid && area.usage != usage;
@@ -144,6 +165,7 @@ fn set_areas(draft: &mut Draft, pv: PvId, usage: AreaUse, areas: &[AreaState]) -
             draft.vg.name
         )));
     }
+    keep_count(draft, uuid, usage, areas);
     let own = areas.iter().filter(|area| is_other(area));
     draft.areas.extend(own.map(|area| AreaChange {
         pv: area.pv,

@@ -87,6 +87,33 @@ fn the_last_metadata_stays() {
 }
 
 #[test]
+fn the_number_of_copies_that_is_wanted_follows() {
+    // Proves: a group that wants two texts wants one when one of its areas is set aside by name, so
+    // that the next change does not take another into use; one that wants none in particular keeps
+    // that.
+    let (mut vg, pv) = group();
+    let areas = vg.pvs().map(|(id, other)| AreaState {
+        pv: other.uuid,
+        area: 0,
+        usage: if id == pv || id.index() == 1 {
+            AreaUse::Used
+        } else {
+            AreaUse::Ignored
+        },
+    });
+    let areas: Vec<AreaState> = areas.collect();
+    let ignore = [PvAttribute::Areas(AreaUse::Ignored)];
+    let made = |vg: &VolumeGroup| {
+        done(by_author(|author| {
+            change_pv(vg, pv, &ignore, &areas, author)
+        }))
+    };
+    assert_eq!(made(&vg).metadata_copies, vg.metadata_copies);
+    vg.metadata_copies = Some(2);
+    assert_eq!(made(&vg).metadata_copies, Some(1));
+}
+
+#[test]
 fn sizes_follow_the_device() {
     // Proves: more extents, fewer, and none less than are in use.
     let (vg, pv) = group();

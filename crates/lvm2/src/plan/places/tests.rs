@@ -80,6 +80,22 @@ fn wrong_places_are_refused() {
 }
 
 #[test]
+fn of_what_is_full_the_ranges_do_not_matter() {
+    // Proves: it is told before what is wrong with a later argument, and refuses nothing itself.
+    let vg = read(&text(&[linear("a", 0, 0, 100)]));
+    let places = |words: &[&str]| Places::for_extents(&vg, words, find(&vg));
+    let one = places(&["/dev/sd0:999", "/dev/sd0:5", "/dev/sd1:3"]).expect("they are places");
+    assert_eq!(one.iter().count(), 2);
+    let error = places(&["/dev/sd0:999", "/dev/sd9"]).expect_err("there is no such disk");
+    assert_eq!(
+        error.context,
+        "WARNING: No free extents on physical volume \"/dev/sd0\".\nPhysical Volume \"/dev/sd9\" \
+         not found in Volume Group \"vg\"."
+    );
+    places(&["/dev/sd1:999"]).expect_err("it has no such extent");
+}
+
+#[test]
 fn free_space_is_what_is_free_there() {
     // Proves: used extents and ranges that were not named are left out; taking splits.
     let vg = read(&text(&[linear("a", 0, 10, 20)]));

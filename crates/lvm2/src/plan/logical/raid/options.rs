@@ -85,7 +85,7 @@ impl RaidOptions {
             (RaidFamily::Raid1, _, Some(stripes)) if stripes > 1 => Err(wrong(format!(
                 "Stripes argument cannot be used with segment type, {name}"
             ))),
-            (RaidFamily::Raid1, Some(0 | 1), _) => Err(wrong(format!(
+            (RaidFamily::Raid1 | RaidFamily::Raid10, Some(0 | 1), _) => Err(wrong(format!(
                 "--mirrors must be at least 1 with segment type {name}."
             ))),
             (RaidFamily::Raid1, Some(copies), _) if copies > IMAGES_MAX => Err(wrong(format!(
