@@ -42,7 +42,7 @@ pub(crate) use forms::volume_types;
 pub(crate) use help::{overview, text};
 pub(crate) use man::pages;
 pub(crate) use name::{LvName, Target, split_target};
-pub(crate) use parse::{Arguments, parse, read, require_form, split_leading};
+pub(crate) use parse::{Arguments, parse, read_typed, require_form, split_leading};
 pub(crate) use size::bytes;
 pub(crate) use source_date::source_date;
 pub(crate) use suggest::{meant, nearest};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::default_group;
 use super::error::Error;
-use super::flags::{COMMON, DEVICES, HELP, LONG_HELP, VERSION};
+use super::flags::{COMMON, CONFIG, DEVICES, HELP, LONG_HELP, VERSION};
 use super::forms;
 use super::suggest::{meant, nearest};
 use super::table::{Command, Flag, Takes};
@@ -63,6 +63,9 @@ pub(crate) struct Arguments {
     given: Vec<(&'static str, Option<String>)>,
     operands: Vec<String>,
     devices_from: Option<usize>,
+    /// Whether the words are as somebody typed them: a command that goes on in another process
+    /// gets a second `--config` on the way there.
+    is_typed: bool,
 }
 
 impl Arguments {
@@ -150,7 +153,8 @@ impl Arguments {
     /// Takes a flag that was given, unless its value is none or it was given before.
     fn add(&mut self, flag: &Flag, value: Option<String>) -> Result<(), Error> {
         let long = flag.long;
-        if self.has(flag) && !REPEATED.contains(&long) {
+        let may_be_repeated = REPEATED.contains(&long) && !(self.is_typed && long == CONFIG.long);
+        if self.has(flag) && !may_be_repeated {
             let short = flag
                 .short
                 .map_or_else(String::new, |short| format!("-{short}/"));
@@ -257,19 +261,27 @@ fn word(long: &str, value: Option<&str>) -> String {
 
 /// Parses the words behind a command's name.
 pub(crate) fn parse(command: &Command, words: &[String]) -> Result<Arguments, Error> {
-    let mut arguments = read(command, words)?;
+    let mut arguments = read(command, words, Arguments::default())?;
     require_form(command, &mut arguments)?;
     Ok(arguments)
 }
 
-/// Reads the words behind a command's name, each option by itself.
-pub(crate) fn read(command: &Command, words: &[String]) -> Result<Arguments, Error> {
+/// Reads the words behind a command's name as they were typed, each option by itself.
+pub(crate) fn read_typed(command: &Command, words: &[String]) -> Result<Arguments, Error> {
+    let arguments = Arguments {
+        is_typed: true,
+        ..Arguments::default()
+    };
+    read(command, words, arguments)
+}
+
+fn read(command: &Command, words: &[String], begun: Arguments) -> Result<Arguments, Error> {
     let typed = std::iter::once(command.name).chain(words.iter().map(String::as_str));
     let mut arguments = Arguments {
         line: typed.collect::<Vec<_>>().join(" "),
         words: words.to_vec(),
         devices_from: command.devices_from(),
-        ..Arguments::default()
+        ..begun
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {

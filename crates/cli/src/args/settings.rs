@@ -41,7 +41,8 @@ pub(crate) fn add(config: &mut Config, arguments: &Arguments) -> Result<(), Erro
         kept.map_err(failed)?;
     }
     let devices_file = devices_file(arguments)?;
-    if arguments.has(&flags::DEVICES) && devices_file.is_some() {
+    let is_named = matches!(devices_file, Some(DevicesFileChoice::Named(_)));
+    if arguments.has(&flags::DEVICES) && is_named {
         let what = "A --devices list cannot be used with --devicesfile.";
         return Err(Error::usage(what));
     }

@@ -107,7 +107,7 @@ pub(crate) fn command_of(name: &str) -> &'static Command {
 #[cfg(test)]
 pub(crate) fn arguments_of(name: &str, words: &[&str]) -> crate::args::Arguments {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    crate::args::read(command_of(name), &words).expect("is a line")
+    crate::args::read_typed(command_of(name), &words).expect("is a line")
 }
 
 /// What people want, with the commands that do it. What is in no list here stands under

@@ -69,8 +69,8 @@ pub(super) fn end(
             _ => true,
         },
     };
-    // What tells of one device that it is there makes no log.
-    let is_event = arguments.has(&flags::CACHE) && !arguments.operands().is_empty();
+    // What tells of devices that they are there makes no log.
+    let is_event = arguments.has(&flags::CACHE) && command == "pvscan";
     let is_wanted = is_json && is_begun && !is_event && WITHOUT_REPORT.contains(&command);
     if is_wanted && !is_idle(arguments, session) {
         session.print("  {\n  }\n")?;

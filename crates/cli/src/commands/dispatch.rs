@@ -15,8 +15,8 @@ use super::session::Session;
 use super::version::version;
 use super::{absent, change, command_log, own, shell, vgs};
 use crate::args::{
-    Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, read, require_form,
-    split_leading, text,
+    Arguments, Command, Error, Kind, flags, meant, nodes_dir, overview, parse, read_typed,
+    require_form, split_leading, text,
 };
 use crate::attachment::keeper;
 use crate::output::{harmless, on_stderr, records};
@@ -190,12 +190,8 @@ fn run_command(
     words: &[String],
     session: &mut Session,
 ) -> Result<(), Error> {
-    let read = read(command, words);
+    let read = read_typed(command, words);
     let mut arguments = read.map_err(|error| change::own_status(command, error, session))?;
-    // A command that goes on in another process gets a second one on the way there.
-    if arguments.count(&flags::CONFIG) > 1 {
-        return Err(Error::syntax("Option --config may not be repeated."));
-    }
     if wrong_journal(&arguments) {
         session.error("Ignoring unrecognized journal value.");
     }

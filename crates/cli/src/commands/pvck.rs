@@ -217,7 +217,8 @@ impl Job<'_> {
         for line in self.headers.checks() {
             session.line(line)?;
         }
-        let Some(sector) = self.headers.label_sector() else {
+        let sector = self.headers.label_sector();
+        let Some(sector) = sector.filter(|_| self.headers.has_known_type()) else {
             return Err(Error::failed(format!(
                 "Could not find LVM label on {device}"
             )));
@@ -340,6 +341,9 @@ impl Job<'_> {
             return Ok(false);
         };
         let Some((location, text)) = self.current(&area)? else {
+            if self.headers.areas().is_empty() {
+                session.line("zero metadata copies")?;
+            }
             return Ok(false);
         };
         let index = self.settings.number.saturating_sub(1);

@@ -57,11 +57,20 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     if arguments.has(&flags::COLON) && arguments.has(&flags::MAPS) {
         return Err(Error::usage("Option -c not allowed with option -m"));
     }
+    if arguments.has(&flags::COLON) && arguments.has(&flags::SHORT) {
+        return Err(Error::usage("Option -c is not allowed with option -s"));
+    }
     if arguments.has(&flags::ALL) {
         return Err(Error::usage("Incompatible options selected"));
     }
     let values = Values::of(arguments, session)?;
-    let Request::Report(plan) = plan(pvs::PVS, arguments, session)? else {
+    let planned = plan(pvs::PVS, arguments, session);
+    if planned.is_err() && !arguments.operands().is_empty() {
+        // As in stock, criteria that are none are met by nothing.
+        let view = session.view(arguments)?;
+        let _ = selected::devices(&view, arguments, session);
+    }
+    let Request::Report(plan) = planned? else {
         return Ok(());
     };
     selected::require_tags(arguments)?;

@@ -22,9 +22,12 @@ pub(super) fn report(
     arguments: &Arguments,
     session: &mut Session,
 ) -> Result<(), Error> {
-    let names = match plan.asked() {
-        Subject::Vg => Some(Groups::Only),
-        Subject::Lv | Subject::Segment => Some(Groups::WithVolumes),
+    let names = match (plan.asked(), plan.subject) {
+        // A report about groups with fields of volumes has a line for each of these.
+        (Subject::Lv | Subject::Segment, _) | (Subject::Vg, Subject::Lv | Subject::Segment) => {
+            Some(Groups::WithVolumes)
+        }
+        (Subject::Vg, _) => Some(Groups::Only),
         _ => None,
     };
     let are_names = match names {

@@ -15,7 +15,7 @@ use ashlar::host::{DeviceSource, DeviceSpec};
 use ashlar::live::Client;
 use ashlar::scan::{DeviceIndex, FindingKind, FoundPv, FoundVg, Options, Scan, scan};
 use lvm2::model::VgFlag;
-use lvm2::model::name::{NameOf, validate};
+use lvm2::model::name::{NAME_LEN_MAX, NameOf, validate};
 
 use super::Session;
 use super::catalogue::find;
@@ -66,11 +66,17 @@ fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let copies = copies(&disks.scan, &devices).inspect_err(|_| {
         // As in stock, which has looked at these devices alone.
         session.tell_found(&disks, arguments, |finding| {
-            let is_here = finding.device.is_none_or(|found| devices.contains(&found));
+            let is_here = finding.device.is_some_and(|found| devices.contains(&found));
             let is_copy = finding.kind == FindingKind::DuplicatePv;
             is_here && !is_copy && group_behind(finding).is_none()
         });
     })?;
+    if let Some(name) = arguments
+        .value(&BASE)
+        .filter(|name| name.len() > NAME_LEN_MAX)
+    {
+        return Err(Error::failed(format!("Base vg name {name} is too long.")));
+    }
     let (name, is_exported) = {
         let alone = alone(&disks, &copies)?;
         let group = only_group(&alone, copies.len())?;

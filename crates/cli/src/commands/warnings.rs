@@ -141,6 +141,8 @@ pub(super) struct Interest {
     has_groups: bool,
     /// Whether it looks into those of other hosts, too.
     has_foreign: bool,
+    /// Whether it looks at all physical volumes, also those in no group.
+    has_pvs: bool,
     is_event: bool,
 }
 
@@ -156,6 +158,8 @@ impl Interest {
         }
         Self {
             command,
+            has_pvs: OF_PVS.contains(&command)
+                && (command != "fullreport" || operands.iter().all(|word| word.starts_with('@'))),
             operands,
             has_foreign: arguments.has_long(flags::FOREIGN.long),
             has_groups: !OF_DEVICES.contains(&command),
@@ -190,16 +194,12 @@ impl Interest {
     /// The same of a command that goes through all groups, whatever it names.
     pub(super) fn in_all_groups(&mut self) {
         self.operands.clear();
+        self.has_pvs = true;
     }
 
     /// Whether a command that is to be quiet says something all the same: LVM2 does, with `-q`.
     pub(super) fn is_loud(&self) -> bool {
         self.is_in_lvm2
-    }
-
-    /// Whether all physical volumes are looked at.
-    fn asks_for_pvs(&self) -> bool {
-        OF_PVS.contains(&self.command) && (self.command != "fullreport" || self.operands.is_empty())
     }
 
     /// The lines that are said of each finding that it wants to know.
@@ -254,12 +254,12 @@ fn concerns(scan: &Scan, finding: &Finding, interest: &Interest) -> bool {
     let Some(group) = group_behind(finding) else {
         // Stock looks at what is of no group where all physical volumes are asked for.
         let is_lonely = finding.kind == FindingKind::UsedFlag && interest.is_in_lvm2;
-        return !is_lonely || interest.asks_for_pvs();
+        return !is_lonely || interest.has_pvs;
     };
     if !interest.has_groups {
         return false;
     }
-    if interest.operands.is_empty() || interest.asks_for_pvs() {
+    if interest.operands.is_empty() || interest.has_pvs {
         return true;
     }
     let mut groups = scan.groups.iter().filter(|found| found.uuid == group);

@@ -11,6 +11,7 @@ use lvm2::{Bytes, Extents, Sectors};
 use super::arguments::{FORCE, number, size};
 use super::arrays::{level, level_of, state};
 use super::convert_array::{CHUNK, find};
+use super::lvcreate::STRIPES_MAX;
 use super::volumes::{TYPE, places, policy};
 use super::work::{Work, failed, planned};
 use crate::args::{Arguments, Error, Flag, LvName};
@@ -93,6 +94,10 @@ pub(super) fn convert(
     let scan = work.scan()?;
     let (found, id) = find(&scan, volume).map_err(|error| failed(&error))?;
     let Some(now) = level_of(found, id) else {
+        if number::<usize>(arguments, &MORE_STRIPES)? == Some(0) {
+            let what = format!("Number of stripes (0) must be between 1 and {STRIPES_MAX}.");
+            return Err(Error::failed(what));
+        }
         if arguments.has(&MORE_STRIPES) {
             return Err(Error::usage("--stripes is for raid4, raid5 and raid6."));
         }

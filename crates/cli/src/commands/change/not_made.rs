@@ -11,8 +11,10 @@ use lvm2::plan::display_size;
 use super::arguments::{ZERO, size};
 use super::lvcreate::{NAME, operand};
 use super::not_done::{CACHE_DEVICE, CACHE_POOL, CACHE_VOLUME, THIN_POOL, VDO_POOL};
-use super::volumes::{CHUNK_SIZE, EXTENTS, SIZE, TYPE, default_group, path, require_valid_name};
-use crate::args::{Arguments, Error, Target, split_target};
+use super::volumes::{
+    CHUNK_SIZE, EXTENTS, SIZE, TYPE, default_group, path, require_name, require_valid_name,
+};
+use crate::args::{Arguments, Error};
 
 /// Options, by the type that does not take them, and what stock calls it.
 const UNSUPPORTED: &[(&str, &[&str], &str)] = &[
@@ -179,7 +181,10 @@ pub(super) fn require_pool(arguments: &Arguments) -> Result<(), Error> {
 pub(super) fn group(arguments: &Arguments) -> Result<Option<String>, Error> {
     let pool = [THIN_POOL, CACHE_POOL, VDO_POOL];
     let pool = pool.iter().find_map(|flag| arguments.value(flag));
-    let of_pool = pool.and_then(group_of);
+    let of_pool = match pool.map(path) {
+        None => None,
+        Some(named) => named.map_err(Error::usage)?.0,
+    };
     let of_name = arguments.value(&NAME).and_then(group_of);
     let of_operand = match arguments.operands().first() {
         None => None,
@@ -199,9 +204,28 @@ fn of_operand(
     (pool, of_pool): (Option<&str>, Option<String>),
 ) -> Result<Option<String>, Error> {
     let kind = operand_kind(arguments);
-    let is_alone = matches!(split_target(word), Target::Vg(_) | Target::Tag(_));
+    let plain = word.strip_prefix("/dev/").unwrap_or(word);
+    let is_alone = !plain.contains('/');
+    if kind == Operand::Cached && is_alone {
+        return Err(Error::usage(
+            "Creation of cached volume and cache pool in one command is not yet supported.",
+        ));
+    }
+    if let (Ok((Some(group), origin)), Some(pool)) = (path(word), arguments.value(&CACHE_POOL)) {
+        if let Some(other) = of_pool.filter(|other| *other != group) {
+            return Err(other_group(&group, &other));
+        }
+        let pool = pool.rsplit('/').next().unwrap_or_default();
+        return if pool == origin {
+            Ok(Some(group))
+        } else {
+            Err(Error::usage(format!(
+                "Unsupported syntax, cannot use cache origin {origin} and --cachepool {pool}."
+            )))
+        };
+    }
+    path(word).map_err(Error::usage)?;
     if kind == Operand::Group || kind == Operand::Pool && is_alone {
-        let plain = word.strip_prefix("/dev/").unwrap_or(word);
         return match of_pool {
             Some(other) if other != plain && !plain.contains('/') => Err(Error::usage(format!(
                 "Inconsistent volume group names given: \"{other}\" and \"{plain}\""
@@ -210,11 +234,6 @@ fn of_operand(
         };
     }
     let (group, name) = path(word).map_err(Error::usage)?;
-    if group.is_none() && kind == Operand::Cached {
-        return Err(Error::usage(
-            "Creation of cached volume and cache pool in one command is not yet supported.",
-        ));
-    }
     if let (Some(one), Some(other)) = (&group, &of_pool)
         && one != other
     {
@@ -223,7 +242,11 @@ fn of_operand(
     if name.is_empty() {
         return Err(Error::usage("Logical volume name \"\" is invalid."));
     }
-    require_valid_name("Logical volume name", &name)?;
+    if kind == Operand::Pool && is_sized(arguments) {
+        require_name("Logical volume name", &name)?;
+    } else {
+        require_valid_name("Logical volume name", &name)?;
+    }
     match (&group, &of_pool) {
         (None, None) if kind == Operand::Origin => Err(Error::usage(
             "The origin name should include the volume group.",

@@ -38,7 +38,8 @@ pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), 
         changes_pvs: true,
         ..work.request()
     };
-    for name in &finder.tagged(&*work.scan()?, arguments.operands()) {
+    // Tags name none of them here, as in stock.
+    for name in &finder.distinct(&*work.scan()?, arguments.operands()) {
         let asked = if asks_later(work) {
             Asked::Later
         } else if is_agreed(work, name, arguments)? {

@@ -178,11 +178,16 @@ impl Version {
 
 fn run(arguments: &Arguments, session: &mut Session) -> Result<(), Error> {
     let mut config = Config::clone(&*session.config(arguments)?);
+    let profile = arguments.value(&flags::PROFILE);
     if let Some(name) = arguments.value(&METADATA_PROFILE) {
+        // As in stock, it is the first to be missed.
+        if let Some(name) = profile {
+            load(&mut config.clone(), name)?;
+        }
         config.add_profile(ProfileKind::Metadata, name)?;
     }
     let wanted = wanted(arguments)?;
-    if let Some(name) = arguments.value(&flags::PROFILE) {
+    if let Some(name) = profile {
         load(&mut config, name)?;
     }
     if arguments.has(&VALIDATE) {

@@ -15,6 +15,8 @@ const IGNORED: u32 = 1;
 const SLOT_FLAGS: usize = 60;
 
 const SECTOR: usize = 512;
+/// The type in a label that LVM2 wrote.
+const LABEL_TYPE: &str = "LVM2 001";
 const MAGIC: &[u8] = b"LABELONE";
 
 /// The size of a label's own header; that of the physical volume is behind it.
@@ -119,6 +121,11 @@ impl Headers {
         self.sector.starts_with(MAGIC).then_some(self.number)
     }
 
+    /// Whether the label says that LVM2 wrote it.
+    pub(super) fn has_known_type(&self) -> bool {
+        text_at(&self.sector, 24, 8) == LABEL_TYPE
+    }
+
     /// How many metadata areas there are.
     pub(in crate::commands) fn count_areas(&self) -> usize {
         self.areas.len()
@@ -216,7 +223,7 @@ impl Headers {
         );
         self.check(u32_at(sector, 20) == 32, "label_header.offset expected 32");
         let kind = text_at(sector, 24, 8);
-        self.check(kind == "LVM2 001", "label_header.type expected LVM2 001");
+        self.check(kind == LABEL_TYPE, "label_header.type expected LVM2 001");
     }
 
     fn extension(&mut self, base: usize, sector: &[u8], at: usize) {

@@ -93,6 +93,8 @@ pub(super) fn state<'a>(row: &Row<'a>) -> State<'a> {
 
 pub(super) fn active(row: &Row<'_>, _: &Style) -> Value {
     Value::text(match state(row) {
+        // As stock says of what is free.
+        State::Inactive if row.volume().is_none() => "unknown",
         State::Inactive => "",
         State::Unknown => "unknown",
         State::Active(_) => "active",

@@ -214,7 +214,7 @@ fn initial_sync(row: &Row<'_>, style: &Style) -> Value {
 
 fn allocation(row: &Row<'_>, _: &Style) -> Value {
     let policy = row.volume().map(|(_, _, lv)| lv.allocation);
-    Value::text(policy.map_or("", |policy| {
+    Value::text(policy.map_or("unknown", |policy| {
         policy.map_or("inherit", |policy| policy.name())
     }))
 }

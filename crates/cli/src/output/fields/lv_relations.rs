@@ -330,24 +330,25 @@ pub(super) fn full_descendants(row: &Row<'_>, style: &Style) -> Value {
 }
 
 pub(super) fn layout(row: &Row<'_>, _: &Style) -> Value {
-    words(row, lvm2::model::lv_layout)
+    words(row, lvm2::model::lv_layout, "unknown")
 }
 
 pub(super) fn role(row: &Row<'_>, _: &Style) -> Value {
-    words(row, lvm2::model::lv_roles)
+    words(row, lvm2::model::lv_roles, "public")
 }
 
-fn words(row: &Row<'_>, say: fn(&VolumeGroup, &Relations, LvId) -> Vec<&'static str>) -> Value {
-    let words = row
-        .volume()
-        .map(|(group, lv, _)| say(&group.vg, &group.relations, lv));
-    Value::list(
-        words
-            .unwrap_or_default()
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
-    )
+/// What a function says of the volume of a line. Stock takes what is free for a volume without
+/// segments, of which it says `of_free`.
+fn words(
+    row: &Row<'_>,
+    say: fn(&VolumeGroup, &Relations, LvId) -> Vec<&'static str>,
+    of_free: &'static str,
+) -> Value {
+    let words = match row.volume() {
+        Some((group, lv, _)) => say(&group.vg, &group.relations, lv),
+        None => vec![of_free],
+    };
+    Value::list(words.into_iter().map(str::to_owned).collect())
 }
 
 pub(super) fn modules(row: &Row<'_>, _: &Style) -> Value {
