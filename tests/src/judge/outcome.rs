@@ -121,7 +121,9 @@ pub(super) fn compare(command: &str, stock: &Outcome, ours: &Outcome) -> Vec<Dif
         add(What::Adds, line.clone());
     }
     let paths: BTreeSet<&String> = stock.fields.keys().chain(ours.fields.keys()).collect();
-    let is_other = |path: &String| stock.fields.get(path) != ours.fields.get(path);
+    let is_other = |path: &String| {
+        stock.fields.get(path) != ours.fields.get(path) && !is_set_aside(stock, ours, path)
+    };
     let others: BTreeSet<&String> = paths.into_iter().filter(|path| is_other(path)).collect();
     for path in &others {
         let (there, here) = (stock.fields.get(*path), ours.fields.get(*path));
@@ -134,6 +136,20 @@ pub(super) fn compare(command: &str, stock: &Outcome, ours: &Outcome) -> Vec<Dif
         }
     }
     all
+}
+
+/// Whether a value stands in the text of a metadata area that is set aside, here or there: nobody
+/// reads it, and whether it is brought up to date before is no matter.
+fn is_set_aside(stock: &Outcome, ours: &Outcome, path: &str) -> bool {
+    let mut parts = path.splitn(3, '/');
+    let (Some(disk), Some(area), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let usage = format!("{disk}/{area}");
+    [stock, ours].iter().any(|outcome| {
+        let used = outcome.fields.get(&usage);
+        used.is_some_and(|used| used == "Ignored")
+    })
 }
 
 /// Lines whose words no line of the others has, whatever it says besides.

@@ -89,3 +89,26 @@ fn texts_of_files_differ_in_their_values() {
     let spaced = texts(&file("seqno  = 1", "1"));
     assert_eq!(spaced, ["file/vg: seqno = 1 -> seqno  = 1"]);
 }
+
+/// What stands in an area that is set aside does not count; that it is, does.
+#[test]
+fn texts_that_nobody_reads_are_not_compared() {
+    let with = |usage: &str, seqno: &str| {
+        let mut outcome = outcome(0, "", "");
+        let fields = [("disk0/area0", usage), ("disk0/area0/vg/seqno", seqno)];
+        outcome.fields = fields
+            .map(|(path, value)| (path.to_owned(), value.to_owned()))
+            .into();
+        outcome
+    };
+    let compared = |stock, ours| whats("vgchange", &stock, &ours);
+    assert_eq!(
+        compared(with("Used", "2"), with("Used", "3")),
+        [What::Field]
+    );
+    assert_eq!(compared(with("Ignored", "2"), with("Ignored", "3")), []);
+    assert_eq!(
+        compared(with("Ignored", "2"), with("Used", "2")),
+        [What::Field]
+    );
+}
