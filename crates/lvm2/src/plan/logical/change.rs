@@ -94,13 +94,14 @@ fn apply(draft: &mut Draft, id: LvId, full_name: &str, change: AttributeChange<'
         AttributeChange::Permission(permission) => {
             let is_same = lv.is_writable() == (permission == Permission::ReadWrite);
             if is_same {
-                let what = match permission {
-                    Permission::ReadOnly => "read only",
-                    Permission::ReadWrite => "writable",
-                };
-                return Err(refused(format!(
-                    "Logical volume {full_name} is already {what}."
-                )));
+                return Err(refused(match permission {
+                    Permission::ReadOnly => {
+                        format!("Logical volume \"{full_name}\" is already read only.")
+                    }
+                    Permission::ReadWrite => {
+                        format!("Logical volume {full_name} is already writable.")
+                    }
+                }));
             }
             match permission {
                 Permission::ReadWrite => lv.flags.insert(LvFlag::Write),
