@@ -113,7 +113,8 @@ pub(super) fn groups<'a>(
     }
     named.retain(|named| named.whole || !named.lvs.is_empty());
     named.retain(|named| is_shown(view, named.group, arguments, everything, session));
-    if names == Groups::WithVolumes {
+    // A report about groups has exported ones, whatever its fields.
+    if names == Groups::WithVolumes && arguments.command() != "vgs" {
         named.retain(|named| is_imported(named.group, everything, session));
     }
     Ok(named)

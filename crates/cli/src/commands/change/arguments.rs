@@ -152,7 +152,7 @@ const DATA_ALIGNMENT_OFFSET: Flag = Flag::value(
     "Size",
     "How far behind that extents begin; KiB where there is no unit.",
 );
-const BOOTLOADER: Flag = Flag::value(
+pub(super) const BOOTLOADER: Flag = Flag::value(
     "bootloaderareasize",
     "Size",
     "Room for a boot loader between metadata and extents; MiB where there is no unit.",

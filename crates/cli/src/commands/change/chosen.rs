@@ -107,6 +107,13 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
         }
     }
     if let Some(criteria) = criteria {
+        if criteria.is_mixed() {
+            // What may not be changed is told before that nothing can meet these.
+            retain_changeable(&mut all, arguments, work)?;
+            if all.is_empty() {
+                return Err(Error::reported());
+            }
+        }
         criteria.retain(&mut all, &scan)?;
     }
     Ok(all)

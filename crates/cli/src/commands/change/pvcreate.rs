@@ -12,7 +12,7 @@ use lvm2::plan::initialise::NewPv;
 use lvm2::plan::{Message, display_size};
 use lvm2::{Sectors, UUID_LEN, Uuid};
 
-use super::arguments::{CHANGE, FORCE, NEW_PV, new_pv, size};
+use super::arguments::{BOOTLOADER, CHANGE, FORCE, NEW_PV, new_pv, size};
 use super::backup_file::read;
 use super::pvresize::asks_later;
 use super::run::run;
@@ -60,10 +60,13 @@ pub(super) const COMMAND: Command = Command {
 
 /// Makes each device one, and goes on with the next where one is refused.
 pub(super) fn handler(arguments: &Arguments, work: &mut Work<'_>) -> Result<(), Error> {
-    if arguments.has(&RESTORE_FILE) && arguments.has(&NO_RESTORE_FILE) {
-        return Err(Error::form(
-            "Command does not accept option combination: --norestorefile  with --restorefile ",
-        ));
+    for other in [&NO_RESTORE_FILE, &BOOTLOADER] {
+        if arguments.has(&RESTORE_FILE) && arguments.has(other) {
+            return Err(Error::form(format!(
+                "Command does not accept option combination: --{}  with --restorefile ",
+                other.long
+            )));
+        }
     }
     let uuid = identity_asked(arguments, &work.host().config)?;
     let mut new = new_pv(arguments, work)?;

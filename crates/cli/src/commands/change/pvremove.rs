@@ -1,7 +1,7 @@
 //! `pvremove`: devices are no physical volumes any more.
 
 use ashlar::apply::{Planned, Question, Request};
-use ashlar::scan::{Duplicate, Scan};
+use ashlar::scan::{Duplicate, FoundVg, Scan};
 use ashlar::{Error as Failure, Kind};
 use lvm2::ondisk::Label;
 use lvm2::plan::Message;
@@ -114,13 +114,14 @@ fn plan(
         return Err(Failure::new(Kind::NotFound, what));
     };
     let stays = format!("{name}: physical volume label not removed.");
-    let group = scan.group_behind(pv).filter(|_| tells_group(pv));
-    let group = group.map(|group| group.name.as_str());
+    let behind = scan.group_behind(pv);
+    let named = |group: &'_ FoundVg| group.name.clone();
+    let group = behind.filter(|_| tells_group(pv)).map(named);
     let label = Label {
         sector: pv.label_sector.0,
         pv: pv.header.clone(),
     };
-    erase_label(&label, name, group, force).map_err(|error| {
+    erase_label(&label, name, group.as_deref(), force).map_err(|error| {
         let error = ashlar::Error::from(error);
         // Stock's two sentences stand on lines of their own.
         let text = error.to_string().replace(" (If you", "\n(If you");
@@ -131,7 +132,8 @@ fn plan(
         ..Planned::default()
     };
     let messages = &mut planned.change.messages;
-    if let Some(group) = group {
+    // Also one that only other disks know to be in use is asked about.
+    if let Some(group) = behind.map(named) {
         if asked == Asked::Before || arguments.has(&flags::YES) {
             messages.push(Message::warning(format!(
                 "Wiping physical volume label from {name} of volume group \"{group}\"."

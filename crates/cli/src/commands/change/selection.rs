@@ -113,6 +113,11 @@ fn mixed() -> Error {
 }
 
 impl Criteria {
+    /// Whether they are about volumes and about physical volumes.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.is_mixed
+    }
+
     /// Leaves the volumes that meet them. Where there is one, criteria that are about disks, too,
     /// are refused.
     pub(super) fn retain(&self, all: &mut Vec<Chosen>, scan: &Scan) -> Result<(), Error> {
