@@ -54,17 +54,8 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
             "Please name volumes, as VG/LV, VG or @tag; --help says more.",
         ));
     }
-    // What is no path is said before anything is looked at.
-    let words = arguments.operands().iter();
-    let mut named = words.filter(|word| !word.starts_with('@'));
-    if let Some(wrong) = named.find_map(|word| place_of(word).err()) {
-        return Err(Error::failed(wrong));
-    }
-    let is_no_tag = |word: &String| {
-        let tag = word.strip_prefix('@');
-        tag.is_some_and(|tag| name::validate_tag(tag).is_err())
-    };
-    if !arguments.operands().is_empty() && arguments.operands().iter().all(is_no_tag) {
+    require_paths(arguments)?;
+    if names_nothing(arguments) {
         work.look_into_no_group();
     }
     let scan = work.scan()?;
@@ -106,17 +97,38 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
             work.fail_later(&text);
         }
     }
-    if let Some(criteria) = criteria {
-        if criteria.is_mixed() {
-            // What may not be changed is told before that nothing can meet these.
-            retain_changeable(&mut all, arguments, work)?;
-            if all.is_empty() {
-                return Err(Error::reported());
-            }
+    if criteria
+        .as_ref()
+        .is_some_and(|criteria| criteria.is_mixed())
+    {
+        // What may not be changed is told before that nothing can meet these.
+        retain_changeable(&mut all, arguments, work)?;
+        if all.is_empty() {
+            return Err(Error::reported());
         }
+    }
+    if let Some(criteria) = criteria {
         criteria.retain(&mut all, &scan)?;
     }
     Ok(all)
+}
+
+/// Fails at what is no path, before anything is looked at.
+fn require_paths(arguments: &Arguments) -> Result<(), Error> {
+    let words = arguments.operands().iter();
+    let mut named = words.filter(|word| !word.starts_with('@'));
+    let wrong = named.find_map(|word| place_of(word).err());
+    wrong.map_or(Ok(()), |wrong| Err(Error::failed(wrong)))
+}
+
+/// Whether all words are tags that can be none.
+fn names_nothing(arguments: &Arguments) -> bool {
+    let is_no_tag = |word: &String| {
+        let tag = word.strip_prefix('@');
+        tag.is_some_and(|tag| name::validate_tag(tag).is_err())
+    };
+    let mut words = arguments.operands().iter();
+    words.len() > 0 && words.all(is_no_tag)
 }
 
 /// Takes away the volumes of groups that may not be changed, and says so once of each; where only a
