@@ -23,7 +23,7 @@ pub struct Place {
 }
 
 /// Where extents may be taken, in the order of preference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     places: Vec<Place>,
     /// What is said of words that can be no tags, and are left out as in stock.
@@ -54,10 +54,7 @@ impl Places {
         if arguments.is_empty() {
             return Ok(Self::all(vg));
         }
-        let mut all = Self {
-            places: Vec::new(),
-            skipped: Vec::new(),
-        };
+        let mut all = Self::default();
         all.fill(vg, arguments, find, |_| None)?;
         Ok(all)
     }
@@ -76,12 +73,9 @@ impl Places {
         if arguments.is_empty() {
             return Ok(Self::all(vg));
         }
-        let mut all = Self {
-            places: Vec::new(),
-            skipped: Vec::new(),
-        };
+        let mut all = Self::default();
         let map = AllocationMap::of(vg);
-        let useless = |pv| no_use(vg, &map, pv);
+        let useless = |pv| no_use(vg, pv, &map.free(pv));
         let filled = all.fill(vg, arguments, find, useless);
         filled.map_err(|error| {
             let barren = all.places.iter().filter_map(|place| useless(place.pv));
@@ -193,13 +187,16 @@ impl Places {
     }
 }
 
-/// Why a physical volume has no extents to give.
-fn no_use(vg: &VolumeGroup, map: &AllocationMap, pv: PvId) -> Option<String> {
-    let name = pv_name(vg, pv);
+/// Why a physical volume has no extents to give, of which these are free.
+fn no_use(vg: &VolumeGroup, pv: PvId, free: &[ExtentRange]) -> Option<String> {
+    let name = || pv_name(vg, pv);
     if !vg.pv(pv).is_allocatable() {
-        Some(format!("Physical volume {name} not allocatable."))
-    } else if map.free(pv).is_empty() {
-        Some(format!("No free extents on physical volume \"{name}\"."))
+        Some(format!("Physical volume {} not allocatable.", name()))
+    } else if free.is_empty() {
+        Some(format!(
+            "No free extents on physical volume \"{}\".",
+            name()
+        ))
     } else {
         None
     }
@@ -242,11 +239,12 @@ impl FreeSpace {
         let map = AllocationMap::of(vg);
         let mut left = Vec::new();
         for place in places.iter() {
-            if let Some(why) = no_use(vg, &map, place.pv) {
+            let free = map.free(place.pv);
+            if let Some(why) = no_use(vg, place.pv, &free) {
                 warn(why);
                 continue;
             }
-            let ranges = intersection(&map.free(place.pv), &place.ranges);
+            let ranges = intersection(&free, &place.ranges);
             if !ranges.is_empty() {
                 left.push(Place {
                     pv: place.pv,

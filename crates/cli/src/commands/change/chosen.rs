@@ -97,9 +97,8 @@ pub(super) fn chosen(arguments: &Arguments, work: &mut Work<'_>) -> Result<Vec<C
             work.fail_later(&text);
         }
     }
-    if criteria
-        .as_ref()
-        .is_some_and(|criteria| criteria.is_mixed())
+    if let Some(criteria) = &criteria
+        && criteria.is_mixed()
     {
         // What may not be changed is told before that nothing can meet these.
         retain_changeable(&mut all, arguments, work)?;
@@ -123,12 +122,21 @@ fn require_paths(arguments: &Arguments) -> Result<(), Error> {
 
 /// Whether all words are tags that can be none.
 fn names_nothing(arguments: &Arguments) -> bool {
-    let is_no_tag = |word: &String| {
-        let tag = word.strip_prefix('@');
-        tag.is_some_and(|tag| name::validate_tag(tag).is_err())
-    };
     let mut words = arguments.operands().iter();
-    words.len() > 0 && words.all(is_no_tag)
+    words.len() > 0 && words.all(|word| is_no_tag(word))
+}
+
+/// Whether a word is written as a tag, and can be none.
+pub(super) fn is_no_tag(word: &str) -> bool {
+    let tag = word.strip_prefix('@');
+    tag.is_some_and(|tag| name::validate_tag(tag).is_err())
+}
+
+/// The volume of a group with a name. What joins a snapshot to its origin is no volume to anybody,
+/// as in stock.
+pub(super) fn volume_named(group: &FoundVg, name: &str) -> Option<LvId> {
+    let id = group.model.lv_by_name(name);
+    id.filter(|id| !is_snapshot_holder(&group.model, *id))
 }
 
 /// Takes away the volumes of groups that may not be changed, and says so once of each; where only a
@@ -177,10 +185,7 @@ pub(super) fn groups_in_play<'s>(
     scan: &'s Scan,
 ) -> Vec<&'s FoundVg> {
     let mut words = arguments.operands().iter();
-    let has_tags = words.any(|word| {
-        let tag = word.strip_prefix('@');
-        tag.is_some_and(|tag| name::validate_tag(tag).is_ok())
-    });
+    let has_tags = words.any(|word| word.starts_with('@') && !is_no_tag(word));
     let mut names = named_groups(arguments);
     names.extend(volumes.iter().map(|one| one.group.clone()));
     let groups = scan.groups.iter();
@@ -274,9 +279,7 @@ fn of_word(
     let Some(name) = name else {
         return Ok(volumes(found, |_| true));
     };
-    // What joins a snapshot to its origin is no volume to anybody, as in stock.
-    let id = found.model.lv_by_name(&name);
-    match id.filter(|id| !is_snapshot_holder(&found.model, *id)) {
+    match volume_named(found, &name) {
         Some(id) => Ok(vec![one_of(found, id)]),
         None if is_refused(found) => Ok(Vec::new()),
         None => Err(Missing::Other(missing(&group, &name).to_string())),

@@ -3,10 +3,10 @@
 
 use ashlar::apply::Tolerated;
 use ashlar::scan::Scan;
-use lvm2::model::{Relations, is_snapshot_holder, name};
+use lvm2::model::{Relations, name};
 
 use super::checksums::INTEGRITY;
-use super::chosen::{Chosen, missing, one_of, volumes, with_tag};
+use super::chosen::{Chosen, is_no_tag, missing, one_of, volume_named, volumes, with_tag};
 use super::convert_array::find;
 use super::convert_snapshot::MERGE;
 use super::groups::{Unnamed, changeable_group, found_group, left_out, permitted};
@@ -87,11 +87,7 @@ pub(super) fn subjects(
         // What names no volume is refused before anything is looked for.
         named(arguments, word)?;
     }
-    let is_invalid = |word: &String| {
-        let tag = word.strip_prefix('@');
-        tag.is_some_and(|tag| name::validate_tag(tag).is_err())
-    };
-    if words.iter().all(is_invalid) {
+    if words.iter().all(|word| is_no_tag(word)) {
         return without_words(arguments, work, words);
     }
     let scan = work.scan()?;
@@ -207,8 +203,7 @@ fn of_word(
         let all = volumes(found, |_| true).into_iter();
         return Ok(all.map(|one| subject(one, false)).collect());
     };
-    let id = found.model.lv_by_name(&lv);
-    match id.filter(|id| !is_snapshot_holder(&found.model, *id)) {
+    match volume_named(found, &lv) {
         Some(id) => Ok(vec![subject(one_of(found, id), true)]),
         None => Err(failed(&missing(&group, &lv))),
     }

@@ -190,11 +190,14 @@ fn change_properties(
         let name = found.model.lv(id).name();
         refused.clear();
         let mut possible = changes.to_vec();
-        possible.retain(|change| {
-            let refusal = refused_change(&found.model, name, *change);
-            refused.extend(refusal.as_ref().map(|error| error.context.clone()));
-            refusal.is_none()
-        });
+        // One alone is refused by the plan.
+        if changes.len() > 1 {
+            possible.retain(|change| {
+                let refusal = refused_change(&found.model, name, *change);
+                refused.extend(refusal.as_ref().map(|error| error.context.clone()));
+                refusal.is_none()
+            });
+        }
         if possible.is_empty() {
             refused.clear();
             possible = changes.to_vec();
